@@ -1,0 +1,1 @@
+"""Every knob there is, one line each."""

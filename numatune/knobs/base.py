@@ -1,0 +1,107 @@
+"""What every knob is made of.
+
+A knob is one small file: one pydantic class for its section of the profile, one pure function from that section and the
+topology to Settings, one `KNOB` at its end. It never touches a host. Registration is one line in knobs/__init__.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+
+from numatune.cpus import CpuSet
+from numatune.errors import Problem
+from numatune.settings.model import Setting, Source
+from numatune.topology.model import Section as TopologySection
+from numatune.topology.model import Topology
+
+Path = tuple[str, ...]
+"""Keys from the top of the merged profile: ("sysctl", "vm.swappiness"); list items by index: ("irq", "rules", "0")."""
+
+
+class Section(BaseModel):
+    """Base of what untrusted text becomes: unknown keys are refused, values are not bent into another type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+
+
+T = TypeVar("T")
+
+
+class Asked(Section, Generic[T]):
+    """One setting in its long form ``{value: 0, why: ..., optional: true}``; the bare value is its short form.
+
+    `when` never arrives here: profile/ evaluates it before knobs see the section.
+    """
+
+    value: T
+    why: str = ""
+    optional: bool | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, data: Any) -> Any:
+        return data if isinstance(data, Mapping) and "value" in data else {"value": data}
+
+
+def _cpu_set(value: Any) -> CpuSet:
+    """A set from an expression, from a list text ``0-3,8``, from a number or from a YAML list of numbers."""
+    if isinstance(value, CpuSet):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | str | list | tuple):
+        raise ValueError(f"{value!r} is no set; accepted: a list like 0-3,8 or an expression")  # noqa: TRY004
+    if isinstance(value, str):
+        return CpuSet.parse(value)
+    return CpuSet([value] if isinstance(value, int) else value)
+
+
+CpuSetField = Annotated[CpuSet, BeforeValidator(_cpu_set)]
+"""Sets of CPUs or nodes in a section."""
+
+
+class Refused(ValueError):  # noqa: N818  # reads as what happened to the profile, not as a kind of error
+    """A knob cannot make settings of its section: a value wrong on every host, or one that belongs to somebody else.
+
+    `problems` are (path below the section, Problem without `where`); profile/ adds file:line and reports all at once.
+    """
+
+    def __init__(self, *problems: tuple[Path, Problem]) -> None:
+        super().__init__("; ".join(str(problem) for _, problem in problems))
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What a knob may know besides its own section."""
+
+    topology: Topology
+    sources: Mapping[Path, Source] = field(default_factory=dict)
+
+    def source(self, *path: str) -> Source | None:
+        """The line that asked for `path`, or for the nearest thing around it."""
+        for end in range(len(path), 0, -1):
+            if found := self.sources.get(path[:end]):
+                return found
+        return None
+
+
+S = TypeVar("S", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knob(Generic[S]):
+    """A section of the profile.
+
+    name      its key in the profile
+    model     what the section is parsed into
+    reads     which parts of the topology `settings` looks at
+    settings  pure; raises Refused
+    """
+
+    name: str
+    model: type[S]
+    reads: frozenset[TopologySection]
+    settings: Callable[[S, Context], tuple[Setting, ...]]

@@ -1,0 +1,59 @@
+"""The closed union of codecs: each knows one spelling of a value and its equality."""
+
+from __future__ import annotations
+
+from numatune.settings.codecs.base import Codec
+from numatune.settings.codecs.numbers import Bool, Count, Int, Paired
+from numatune.settings.codecs.sets import CpuList, CpuMask, UnitSet
+from numatune.settings.codecs.sizes import Size, bytes_of
+from numatune.settings.codecs.words import Choice, Cmdline, Members, Text, Words
+
+AnyCodec = Int | Count | Paired | Bool | Choice | Words | Members | Cmdline | Text | CpuList | CpuMask | UnitSet | Size
+
+__all__ = [
+    "AnyCodec",
+    "Bool",
+    "Choice",
+    "Cmdline",
+    "Codec",
+    "Count",
+    "CpuList",
+    "CpuMask",
+    "Int",
+    "Members",
+    "Paired",
+    "Size",
+    "Text",
+    "UnitSet",
+    "Words",
+    "agree",
+    "bytes_of",
+    "meets",
+    "shown",
+]
+
+
+def agree(codec: Codec, a: str, b: str) -> bool:
+    """Whether both texts spell one value; a text that is no spelling agrees only with itself."""
+    try:
+        return codec.same(a, b)
+    except ValueError:
+        return a.strip() == b.strip()
+
+
+def meets(codec: Codec, want: str, have: str) -> bool:
+    """Whether `have`, read from a host, is as `want` asks; a text that is no spelling never is."""
+    try:
+        return codec.holds(want, have)
+    except ValueError:
+        return False
+
+
+def shown(codec: Codec, text: str | None) -> str | None:
+    """`text` in the codec's short spelling, or as it is when it is no spelling. None stays None."""
+    if text is None:
+        return None
+    try:
+        return codec.show(text)
+    except ValueError:
+        return text.strip()

@@ -1,0 +1,74 @@
+"""Sets of CPUs and nodes in the spellings of kernel files and of systemd."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from numatune.compat import override
+from numatune.cpus import CpuSet
+from numatune.settings.codecs.base import Codec
+
+
+@dataclass(frozen=True, slots=True)
+class CpuList(Codec):
+    """``0-3,8``; an empty set is written as a newline, because an empty write is a no-op."""
+
+    def read(self, text: str) -> CpuSet:
+        """The set that `text` spells."""
+        return CpuSet.parse(text)
+
+    @override
+    def show(self, text: str) -> str:
+        return str(self.read(text))
+
+    @override
+    def same(self, a: str, b: str) -> bool:
+        return self.read(a) == self.read(b)
+
+    @override
+    def spell(self, want: str, have: str | None) -> tuple[str, ...]:
+        return (self.show(want) or "\n",)
+
+    @override
+    def grows(self, have: str, want: str) -> bool | None:
+        held, wanted = self.read(have), self.read(want)
+        return None if held == wanted else wanted > held
+
+
+@dataclass(frozen=True, slots=True)
+class CpuMask(CpuList):
+    """``ff,ffffffff`` for `width` possible CPUs; shown to people as a list."""
+
+    width: int = 32
+
+    @override
+    def read(self, text: str) -> CpuSet:
+        return CpuSet.parse_mask(text)
+
+    @override
+    def spell(self, want: str, have: str | None) -> tuple[str, ...]:
+        return (self.read(want).mask(self.width),)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitSet(CpuList):
+    """AllowedCPUs=, AllowedMemoryNodes=: lists with blanks or commas.
+
+    A reset to empty leaves running tasks where they were (systemd issue 43846), so going back to empty widens to
+    `everything` first.
+    """
+
+    everything: str = ""
+
+    @override
+    def read(self, text: str) -> CpuSet:
+        return CpuSet.parse(",".join(text.replace(",", " ").split()))
+
+    @override
+    def spell(self, want: str, have: str | None) -> tuple[str, ...]:
+        return (self.show(want),)
+
+    @override
+    def back(self, original: str, have: str) -> tuple[str, ...]:
+        spelled = self.show(original)
+        return (spelled,) if spelled else (self.everything, "")

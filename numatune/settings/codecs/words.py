@@ -1,0 +1,103 @@
+"""Words: a bracketed choice, tuples with tabs or blanks, memberships, a kernel command line, a whole file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from numatune.compat import override
+from numatune.settings.codecs.base import Codec
+
+_CHOSEN = re.compile(r"\[([^\]]*)\]")
+_INTEGER = re.compile(r"-?\d+\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Codec):
+    """``always [madvise] never``: read with brackets, written as the bare word."""
+
+    @override
+    def show(self, text: str) -> str:
+        chosen = _CHOSEN.search(text)
+        return chosen[1] if chosen else text.strip()
+
+    @override
+    def spell(self, want: str, have: str | None) -> tuple[str, ...]:
+        return (self.show(want),)
+
+
+@dataclass(frozen=True, slots=True)
+class Words(Codec):
+    """A fixed row of words or integers between tabs or blanks: kernel.sem, net.ipv4.ip_local_port_range."""
+
+    @override
+    def show(self, text: str) -> str:
+        return " ".join(str(int(word)) if _INTEGER.match(word) else word for word in text.split())
+
+    @override
+    def spell(self, want: str, have: str | None) -> tuple[str, ...]:
+        return (self.show(want) or "\n",)
+
+
+@dataclass(frozen=True, slots=True)
+class Members(Codec):
+    """cgroup.subtree_control: the wanted words must be there, others may; written as a difference ``+cpuset -io``."""
+
+    @override
+    def same(self, a: str, b: str) -> bool:
+        return set(a.split()) == set(b.split())
+
+    @override
+    def holds(self, want: str, have: str) -> bool:
+        return set(want.split()) <= set(have.split())
+
+    @override
+    def spell(self, want: str, have: str | None) -> tuple[str, ...]:
+        missing = set(want.split()) - set((have or "").split())
+        return (" ".join(f"+{word}" for word in sorted(missing)),) if missing else ()
+
+    @override
+    def back(self, original: str, have: str) -> tuple[str, ...]:
+        before, now = set(original.split()), set(have.split())
+        parts = [*(f"+{word}" for word in sorted(before - now)), *(f"-{word}" for word in sorted(now - before))]
+        return (" ".join(parts),) if parts else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cmdline(Codec):
+    """/proc/cmdline: one parameter (``iommu=pt``, or a bare ``nosmt``) that must, or must not, be there.
+
+    A comma list counts member by member (``isolcpus=managed_irq,2-3`` has ``isolcpus=managed_irq``).
+    """
+
+    present: bool = True
+
+    @override
+    def show(self, text: str) -> str:
+        return " ".join(text.split())
+
+    @override
+    def holds(self, want: str, have: str) -> bool:
+        return any(_says(word, want.strip()) for word in have.split()) is self.present
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Codec):
+    """A whole file of ours: every byte counts."""
+
+    @override
+    def show(self, text: str) -> str:
+        return text
+
+    @override
+    def spell(self, want: str, have: str | None) -> tuple[str, ...]:
+        return (want,)
+
+
+def _says(word: str, want: str) -> bool:
+    """Whether one word of the command line says what is wanted; - and _ are one in a parameter's name."""
+    name, _, value = word.partition("=")
+    wanted_name, _, wanted_value = want.partition("=")
+    if name.replace("-", "_") != wanted_name.replace("-", "_"):
+        return False
+    return not wanted_value or value == wanted_value or wanted_value in value.split(",")

@@ -1,0 +1,117 @@
+"""What a Setting is: one thing that a profile wants of a host, as frozen data. Knows no host, no knob, no pydantic."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Literal, NewType
+
+from numatune.compat import override
+from numatune.settings.codecs import AnyCodec
+from numatune.settings.targets import Target
+
+SettingId = NewType("SettingId", str)
+"""Stable over runs, hosts and kernels: ``sysctl:vm.swappiness``, ``irq:0000:41:00.0/1``."""
+
+
+class Phase(enum.IntEnum):
+    """Order of writing, the SAME forwards and in rollback: THP rewrites min_free_kbytes on both ways."""
+
+    QUIET = 0  # units that stop
+    FILES = 5
+    SYSCTL = 10
+    BALANCING = 20
+    THP = 30
+    RECLAIM = 40  # min_free_kbytes, watermarks
+    COMPACTION = 50
+    HUGEPAGES = 60
+    TIERS = 70
+    CGROUP = 80
+    IRQ = 90
+    CPUFREQ = 100
+    RESUME = 110  # units that start again
+    CHECK = 120  # facts: nothing is written
+
+
+class Impact(enum.StrEnum):
+    """What a change does to work that runs now."""
+
+    LIVE = "live"
+    NEW_PROCESSES = "new-processes"
+    DISRUPTS = "disrupts"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The line of a profile that asked; `file` as the user named it."""
+
+    file: str
+    line: int
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Not to be written, worked out from profile and topology alone. `figure` says why, with numbers."""
+
+    figure: str
+
+
+@dataclass(frozen=True, slots=True)
+class FitsFree:
+    """What the value grows by, times `unit` bytes, must be free in the `meminfo` file's MemFree."""
+
+    meminfo: str
+    unit: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotBelow:
+    """The value, in bytes, must not be below the number in file `used` (memory.max below what is used kills)."""
+
+    used: str
+
+
+Guard = Refuse | FitsFree | NotBelow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One wanted value. Two settings of one profile on one target are a profile error that names both lines.
+
+    want     canonical text, only codecs look inside; None: watched, never asked for (a companion)
+    optional True: never counted; False, written out: `unchangeable` counts too; None: as the status says
+    family   views fold the rows of one family into one line
+    impact   of changing it; `impact_in_use` when running work stands on it (a populated cgroup)
+    needs    the setting that creates this one's target
+    after    settings that must be written before
+    inside   stays within that one (a child cpuset): growing goes outside in, shrinking inside out
+    companions what the kernel rewrites when this is written: saved and given back with it
+    undo     how well the original comes back; "nearest" and "never" are announced in the plan
+    note     a side effect that the plan announces
+    guard    a limit beyond which it is not written without --allow-unsafe ID
+    """
+
+    id: SettingId
+    target: Target
+    codec: AnyCodec
+    want: str | None
+    phase: Phase
+    section: str
+    source: Source | None = None
+    why: str = ""
+    optional: bool | None = None
+    family: str = ""
+    impact: Impact = Impact.LIVE
+    impact_in_use: Impact | None = None
+    needs: SettingId | None = None
+    after: tuple[SettingId, ...] = ()
+    inside: SettingId | None = None
+    companions: tuple[Setting, ...] = ()
+    undo: Literal["exact", "nearest", "never"] = "exact"
+    note: str = ""
+    guard: Guard | None = None
+    home: Literal["none", "sysctl.d", "tmpfiles.d", "boot"] = "boot"

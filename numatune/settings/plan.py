@@ -1,0 +1,173 @@
+"""What was seen, what would be done, and what came of it: the words of plan, apply, verify and drift as frozen data."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from numatune.settings.model import Impact, Setting, SettingId
+
+FORMAT = 1
+"""Version of the plan's JSON."""
+
+
+class Status(enum.StrEnum):
+    """What the host holds, judged as root would find it, whoever asks."""
+
+    OK = "ok"
+    DRIFTED = "drifted"
+    PENDING = "pending"
+    UNSUPPORTED = "unsupported"
+    UNCHANGEABLE = "unchangeable"
+    DENIED = "denied"
+    CLAMPED = "clamped"
+    FAILED = "failed"
+    REBOOT = "reboot"
+    NOT_APPLICABLE = "not-applicable"
+
+
+_COUNTED = frozenset({Status.DRIFTED, Status.UNSUPPORTED, Status.DENIED, Status.CLAMPED, Status.FAILED, Status.REBOOT})
+
+
+class Action(enum.StrEnum):
+    """What apply would do."""
+
+    NONE = "none"
+    CREATE = "create"
+    UPDATE = "update"
+    DELETE = "delete"
+    REMOUNT = "remount"
+    RESTART = "restart"
+    RELEASE = "release"
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Somebody else who sets this too. `where`: file:line, unit, pid."""
+
+    owner: str
+    where: str
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What the host holds for one setting.
+
+    text      verbatim, rollback gives it back; None: see errno
+    where     what was really read: /proc/irq/57/smp_affinity_list
+    identity  interrupt number, cgroup inode: read again just before the write
+    effective what is in force, where another file tells it
+    writable  False when mode bits, a read-only mount or lockdown say no; None: only trying would tell
+    in_use    running work stands on it: decides the impact; `users` names it (units, pids with comm)
+    unsafe    the guard's figure when the wanted value is beyond it
+    """
+
+    text: str | None
+    errno: int = 0
+    where: str = ""
+    identity: str = ""
+    effective: str | None = None
+    pending: bool = False
+    writable: bool | None = None
+    in_use: bool = False
+    users: tuple[str, ...] = ()
+    unsafe: str = ""
+    conflicts: tuple[Conflict, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row of a plan. `writes`: exact texts, in order; () with an action: a partner's write does it."""
+
+    setting: Setting
+    seen: Observation
+    status: Status
+    action: Action = Action.NONE
+    writes: tuple[str, ...] = ()
+    impact: Impact = Impact.LIVE
+    restart_needed: tuple[str, ...] = ()
+    reason: str = ""  # explains, never steers
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileInfo:
+    """Which profile asked: its name, its free version text and a hash over everything that it was made from."""
+
+    name: str
+    version: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostInfo:
+    """Which host: enough for a reader of a plan to recognise it. `root`: "/" or the captured tree."""
+
+    root: str
+    kernel: str
+    arch: str
+    nodes: str
+    cpus: str
+    boot_id: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The full difference, in the order of writing, watched companions included."""
+
+    profiles: tuple[ProfileInfo, ...]
+    host: HostInfo
+    changes: tuple[Change, ...]
+    format: int = FORMAT
+
+    @property
+    def rows(self) -> tuple[Change, ...]:
+        """What a person asked for: everything but the watched companions."""
+        return tuple(change for change in self.changes if change.setting.want is not None)
+
+    @property
+    def to_do(self) -> tuple[Change, ...]:
+        """What apply would write."""
+        return tuple(change for change in self.changes if change.action is not Action.NONE)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one row: `before` and `held` verbatim, `held` read back after all writes."""
+
+    id: SettingId
+    status: Status
+    before: str | None
+    wrote: tuple[str, ...]
+    held: str | None
+    errno: int = 0
+    changed: bool = False  # held differs from before; a retry that got nowhere is no change
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What an earlier apply learned of a setting by trying: clamped, or unchangeable until the next boot."""
+
+    status: Status
+    want: str
+    held: str | None
+    boot_id: str
+
+
+def counts(setting: Setting, status: Status, *, applying: bool = False) -> bool:
+    """Whether a row makes the exit code 2. `applying`: apply itself does not count `reboot`."""
+    if setting.optional is True or setting.want is None:
+        return False
+    if status is Status.UNCHANGEABLE:
+        return setting.optional is False
+    if status is Status.REBOOT:
+        return not applying
+    return status in _COUNTED
+
+
+def differences(changes: Iterable[Change]) -> int:
+    """How many rows of a plan count."""
+    return sum(counts(change.setting, change.status) for change in changes)

@@ -1,0 +1,86 @@
+"""Where a setting lives: a closed union. One module of engine/kinds/ per member looks at it and writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFile:
+    """A text file of /proc or /sys. `paths`: its names over kernel versions, the first that exists counts.
+
+    `effective`: the file that tells what is really in force, when that is another one (cpuset.cpus.effective).
+    """
+
+    paths: tuple[str, ...]
+    effective: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IrqAffinity:
+    """An interrupt by device and MSI index; its number is looked up at every read AND every write, never stored.
+
+    `device`: the PCI address, or another device's sysfs name (virtio-mmio.0). `index`: /sys/kernel/irq/N/hwirq & 0x7ff.
+    `label`: the action name, for people only; it is empty while a link is down, and not unique.
+    """
+
+    device: str
+    index: int
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cgroup:
+    """A cgroup directory, below the root of the machine: there or not. Identity: its inode."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnitProperty:
+    """A property given by ``systemctl set-property``. `effective`: the live file below the unit's cgroup."""
+
+    unit: str
+    name: str
+    effective: str | None = None
+    runtime: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class UnitState:
+    """One aspect of a systemd unit: is it active, enabled, masked. `process`: the comm it runs as where no unit does."""
+
+    unit: str
+    aspect: Literal["active", "enabled", "masked"]
+    process: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedFile:
+    """A whole file that is ours alone. `restart`: the unit that reads it, restarted (only when it runs) after a change.
+
+    A distribution's or administrator's file is never edited.
+    """
+
+    path: str
+    mode: int = 0o644
+    restart: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Checked, never written: the kernel command line. The first of `paths` that exists counts."""
+
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Asked for, but this host has none of it: a rule without a match, a page size not offered, `when` not met."""
+
+    status: Literal["not-applicable", "unsupported", "denied"]
+    reason: str
+
+
+Target = KernelFile | IrqAffinity | Cgroup | UnitProperty | UnitState | OwnedFile | Fact | Nothing

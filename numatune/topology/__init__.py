@@ -1,0 +1,1 @@
+"""What a knob may know of a host, as pure data."""
