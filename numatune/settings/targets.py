@@ -49,7 +49,7 @@ class UnitProperty:
 
 @dataclass(frozen=True, slots=True)
 class UnitState:
-    """One aspect of a systemd unit: is it active, enabled, masked. `process`: the comm it runs as where no unit does."""
+    """One aspect of a unit: is it active, enabled, masked. `process`: the comm it runs as where there is no unit."""
 
     unit: str
     aspect: Literal["active", "enabled", "masked"]
