@@ -1,0 +1,66 @@
+# The two commands of the README: `make apply` and `make test`. Each works alone on a fresh Debian 12 or 13 that has
+# python3, make and apt; what else they need they install themselves (apt packages only as root).
+
+PROFILE ?= llm-inference
+PYTHON  ?= python3
+VENV    ?= .venv
+RUN     := $(VENV)/bin/numatune
+PIP     := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
+APT     := DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0
+
+.DEFAULT_GOAL := help
+.PHONY: help apply plan test lint unit bench clean
+
+help:  ## show this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+apply: $(VENV)/.runtime  ## tune this host: diff, apply, verify (PROFILE=llm-inference)
+	$(RUN) apply $(PROFILE) --yes --differences-ok
+	$(RUN) verify $(PROFILE) --differences-ok
+
+plan: $(VENV)/.runtime  ## show what apply would do, without doing it
+	$(RUN) plan $(PROFILE) --differences-ok
+
+test: .build/apt lint unit  ## everything: style, types, import contracts, units, live kernel, captures
+
+lint: $(VENV)/.dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+unit: $(VENV)/.dev
+	$(VENV)/bin/python -m pytest
+
+bench: $(VENV)/.dev  ## ratios of one run against TuneD and Ansible (root; installs both, changes nothing)
+	$(VENV)/bin/python tests/bench/compare.py
+
+clean:
+	rm -rf $(VENV) .build dist
+
+# --- what they need -------------------------------------------------------------------------------------------------
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "numatune needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { test "$$(id -u)" = 0 && $(APT) update && \
+	    $(APT) install -y --no-install-recommends python3-venv >/dev/null; } || \
+	    { echo "python3-venv is missing: apt-get install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runtime: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/.runtime
+	$(PIP) install --upgrade 'pip>=25.1'
+	$(PIP) install --group lint --group test
+	@touch $@
+
+# Second opinions that the tests ask where they are there: numactl, lscpu, sysctl. Without root those tests are skipped.
+.build/apt:
+	@mkdir -p .build
+	@if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then $(APT) update && \
+	    $(APT) install -y --no-install-recommends numactl procps util-linux >/dev/null; \
+	else echo "not root, or no apt: tests that need numactl or sysctl are skipped where these are missing"; fi
+	@touch $@
