@@ -1,8 +1,8 @@
-"""What newer Pythons have in the standard library and 3.11 has not."""
+"""What newer Pythons have in the standard library and 3.11 has not. Costs nothing to import: `typing` is not loaded."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # type checkers take the name for true
 
 if TYPE_CHECKING:
     from typing_extensions import override

@@ -1,0 +1,27 @@
+"""Every command there is: group -> name -> (module of this package, one line of help).
+
+The line of help is here and not in the module, so that ``numatune --help`` imports none of them.
+"""
+
+from __future__ import annotations
+
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "Look (changes nothing, needs no root)": {
+        "topology": ("topology", "what this host is made of: nodes, CPUs, devices, interrupts"),
+        "profiles": ("profiles", "which profiles there are; show, check and describe them"),
+        "plan": ("plan", "what a profile would change here"),
+        "drift": ("drift", "what has moved since the last apply, or differs from a profile"),
+        "verify": ("verify", "a second opinion: test the host against the wanted values"),
+        "explain": ("explain", "what a setting is, why it is wanted, what it holds here"),
+        "history": ("history", "the runs that changed this host"),
+    },
+    "Change (needs root)": {
+        "apply": ("apply", "make the host as a profile says, keeping the originals"),
+        "confirm": ("confirm", "keep what apply --confirm-within would take back"),
+        "rollback": ("rollback", "give back what was there before"),
+        "hold": ("hold", "leave settings as they are for a while"),
+        "unhold": ("hold", "end a hold"),
+    },
+}
+
+COMMANDS: dict[str, tuple[str, str]] = {name: entry for group in GROUPS.values() for name, entry in group.items()}

@@ -1,0 +1,80 @@
+"""The one error boundary: whatever happens ends in an exit code and at most one message."""
+
+from __future__ import annotations
+
+import sys
+
+from numatune.cli.output import remark, say_json
+from numatune.cli.parser import parse
+
+TYPE_CHECKING = False  # type checkers take the name for true; importing typing for it costs 5 ms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numatune.errors import NumatuneError
+
+UNEXPECTED, INTERRUPTED = 3, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    try:
+        args = parse(words)
+        code: int = args.run(args)
+    except KeyboardInterrupt:
+        remark("numatune: interrupted")
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001  # this is the boundary
+        return _report(error, as_json="--json" in _ours(words))
+    return code
+
+
+def _ours(words: Sequence[str]) -> Sequence[str]:
+    """What is before any ``--``: the rest belongs to somebody else's command."""
+    return words[: words.index("--")] if "--" in words else words
+
+
+def _report(error: Exception, *, as_json: bool) -> int:
+    from numatune.errors import NumatuneError  # noqa: PLC0415  # only an error pays for it
+
+    if isinstance(error, NumatuneError):
+        if as_json:
+            say_json({"error": _as_data(error)})
+        else:
+            for line in str(error).splitlines():
+                remark(f"numatune: {line}")
+        return error.exit_code
+    log = _write_trace(error)
+    message = f"unexpected {type(error).__name__}: {error}"
+    hint = f"the trace is in {log}; please report it"
+    if as_json:
+        problem = {"where": "", "found": message, "accepted": "", "hint": hint}
+        say_json({"error": {"code": UNEXPECTED, "kind": type(error).__name__, "problems": [problem]}})
+    else:
+        remark(f"numatune: {message} ({hint})")
+    return UNEXPECTED
+
+
+def _as_data(error: NumatuneError) -> dict[str, object]:
+    problems = [
+        {"where": problem.where, "found": problem.found, "accepted": problem.accepted, "hint": problem.hint}
+        for problem in error.problems
+    ]
+    return {"code": error.exit_code, "kind": type(error).__name__, "problems": problems}
+
+
+def _write_trace(error: Exception) -> str:
+    """Path of a new file, readable by the caller alone, that holds the trace."""
+    import os  # noqa: PLC0415  # only an error pays for it
+    import tempfile  # noqa: PLC0415
+    import traceback  # noqa: PLC0415
+
+    from numatune import __version__  # noqa: PLC0415
+
+    handle, path = tempfile.mkstemp(prefix="numatune-", suffix=".log")
+    with os.fdopen(handle, "w", encoding="utf-8") as log:
+        log.write(f"numatune {__version__}, Python {sys.version}\n{sys.argv}\n")
+        log.write("".join(traceback.format_exception(error)))
+    return path

@@ -1,0 +1,36 @@
+"""Printing: results to stdout, everything else to stderr. A reader that went away (``| head``) is no error."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False  # type checkers take the name for true; importing typing for it costs 5 ms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+def say(text: str) -> None:
+    """Print a result."""
+    try:
+        print(text)  # noqa: T201  # the command line is where numatune prints
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def say_json(data: Mapping[str, Any]) -> None:
+    """Print a result as JSON."""
+    import json  # noqa: PLC0415  # start-up is part of the product
+
+    say(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+def remark(text: str) -> None:
+    """Print something that is no result: a notice, a hint, an error."""
+    try:
+        print(text, file=sys.stderr, flush=True)  # noqa: T201  # the command line is where numatune prints
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())

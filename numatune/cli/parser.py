@@ -1,0 +1,128 @@
+"""The command line as parsers, of which only the branch that is asked for is built: start-up is part of the product."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+
+from numatune.cli.commands import COMMANDS, GROUPS
+from numatune.cli.output import say
+from numatune.compat import override
+
+TYPE_CHECKING = False  # type checkers take the name for true; importing typing for it costs 5 ms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, NoReturn, TypeAlias
+
+    Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # it has no public name
+
+DEFAULTS: dict[str, object] = {"root": "/", "root_is_live": False, "json": False, "no_color": False, "verbose": False}
+"""Of the common options. They stand before or after the command, and a default of the second must not undo the first."""
+
+_INTRO = "NUMA tuning for inference hosts: a profile says how a host should be."
+
+_EXAMPLES = """\
+Examples
+  numatune topology                       what is in this host, on which node
+  numatune plan llm-inference             what that profile would change here
+  sudo numatune apply llm-inference       make it so: shows the plan, asks first
+  numatune drift                          has anything moved since?
+  sudo numatune rollback                  give back what was there before
+  numatune --root host.tar.gz plan my.yaml   the plan for a captured host
+
+Exit codes
+  0 done or clean    1 a known error    2 differences remain    3 unexpected
+  64 wrong command line    75 another run holds the lock    130 interrupted
+
+numatune COMMAND --help tells more about one command."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises UsageError instead of exiting, keeps examples as they are written, takes no abbreviated options."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+
+    @override
+    def print_help(self, file: object = None) -> None:
+        say(self.format_help().rstrip())
+
+    @override
+    def error(self, message: str) -> NoReturn:
+        from numatune.errors import UsageError  # noqa: PLC0415  # only a wrong command line pays for it
+
+        raise UsageError("", message, hint=f"{self.prog} --help")
+
+
+class _TopParser(Parser):
+    """Whose help comes from the table of commands, so that it needs none of their modules."""
+
+    @override
+    def format_help(self) -> str:
+        width = max(map(len, COMMANDS))
+        lines = [self.format_usage(), _INTRO, ""]
+        for title, group in GROUPS.items():
+            lines += [title, *(f"  {name:{width}}  {text}" for name, (_, text) in group.items()), ""]
+        lines += ["Options, before or after the command"]
+        lines += [f"  {', '.join(action.option_strings):20} {action.help}" for action in self._actions if action.help]
+        return "\n".join([*lines, "", _EXAMPLES, ""])
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The command line as a namespace whose `run` does the work. Raises UsageError; --help and --version exit."""
+    common = _common_options()
+    top = _TopParser(
+        prog="numatune",
+        parents=[common],
+        usage="numatune [--root DIR|TAR [--root-is-live]] [--json] [--no-color] [-v] COMMAND ...",
+    )
+    top.add_argument("--version", action="version", version=_version(), help="print the version and exit")
+    name = _command(argv)
+    if name is None:
+        top.parse_args(argv)  # --help, --version, or an option that is wrong
+        top.error(f"no command; there are {', '.join(COMMANDS)}")
+    if name not in COMMANDS:
+        top.error(f"no command {name!r}; {_suggestion(name)}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    import_module(f"numatune.cli.{COMMANDS[name][0]}").add(commands, common)
+    return top.parse_args(argv, argparse.Namespace(**DEFAULTS))
+
+
+def _common_options() -> argparse.ArgumentParser:
+    common = Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    group = common.add_argument_group("common options")
+    group.add_argument("--root", metavar="DIR|TAR", help="look at this captured tree instead of this host")
+    group.add_argument(
+        "--root-is-live", action="store_true", help="--root is the tree of a live host, which can change"
+    )
+    group.add_argument("--json", action="store_true", help="print JSON")
+    group.add_argument("--no-color", action="store_true", help="print without colour, as does NO_COLOR=1")
+    group.add_argument("-v", "--verbose", action="store_true", help="tell more: every row, also what is as wanted")
+    return common
+
+
+def _command(argv: Sequence[str]) -> str | None:
+    """The first word that is no common option, nor the value of one."""
+    words = iter(argv)
+    for word in words:
+        if word == "--root":
+            next(words, None)
+        elif not word.startswith("-"):
+            return word
+    return None
+
+
+def _suggestion(name: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415  # only a wrong command line pays for it
+
+    close = get_close_matches(name, COMMANDS, 1)
+    return f"did you mean {close[0]}?" if close else f"there are {', '.join(COMMANDS)}"
+
+
+def _version() -> str:
+    from numatune import __version__  # noqa: PLC0415  # next to its one use
+
+    return f"numatune {__version__} on Python {sys.version.split()[0]}"
