@@ -62,10 +62,15 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class FitsFree:
-    """What the value grows by, times `unit` bytes, must be free in the `meminfo` file's MemFree."""
+    """What the value grows by, times `unit` bytes, must be free in the `meminfo` file's MemFree.
+
+    `pool`: a folder with nr_hugepages and free_hugepages; the value must not shrink below the pages in use, their
+    difference: the kernel would take the write and keep those pages as surplus.
+    """
 
     meminfo: str
     unit: int
+    pool: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,7 @@ class Setting:
     optional True: never counted; False, written out: `unchangeable` counts too; None: as the status says
     family   views fold the rows of one family into one line
     impact   of changing it; `impact_in_use` when running work stands on it (a populated cgroup)
+    impact_allowed  when disruption is allowed, because its write then does more to get there (compaction for hugepages)
     needs    the setting that creates this one's target
     after    settings that must be written before
     inside   stays within that one (a child cpuset): growing goes outside in, shrinking inside out
@@ -107,6 +113,7 @@ class Setting:
     family: str = ""
     impact: Impact = Impact.LIVE
     impact_in_use: Impact | None = None
+    impact_allowed: Impact | None = None
     needs: SettingId | None = None
     after: tuple[SettingId, ...] = ()
     inside: SettingId | None = None

@@ -31,6 +31,23 @@ class IrqAffinity:
 
 
 @dataclass(frozen=True, slots=True)
+class HugepagePool:
+    """The hugepages of one size (in kB) on one node, in pages.
+
+    What is wanted and held is the persistent count, nr_hugepages less surplus_hugepages: a node's nr_hugepages counts
+    surplus pages too, which vanish with their last user. The kernel fills a pool as far as it can and reports success.
+    """
+
+    node: int
+    kb: int
+
+    @property
+    def folder(self) -> str:
+        """Holds nr_hugepages, free_hugepages and surplus_hugepages."""
+        return f"/sys/devices/system/node/node{self.node}/hugepages/hugepages-{self.kb}kB"
+
+
+@dataclass(frozen=True, slots=True)
 class Cgroup:
     """A cgroup directory, below the root of the machine: there or not. Identity: its inode."""
 
@@ -83,4 +100,4 @@ class Nothing:
     reason: str
 
 
-Target = KernelFile | IrqAffinity | Cgroup | UnitProperty | UnitState | OwnedFile | Fact | Nothing
+Target = KernelFile | IrqAffinity | HugepagePool | Cgroup | UnitProperty | UnitState | OwnedFile | Fact | Nothing
