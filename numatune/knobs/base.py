@@ -34,7 +34,8 @@ T = TypeVar("T")
 class Asked(Section, Generic[T]):
     """One setting in its long form ``{value: 0, why: ..., optional: true}``; the bare value is its short form.
 
-    `when` never arrives here: profile/ evaluates it before knobs see the section.
+    A mapping always is the long form, so T is never a mapping. `when` never arrives here: profile/ evaluates it before
+    knobs see the section.
     """
 
     value: T
@@ -44,7 +45,7 @@ class Asked(Section, Generic[T]):
     @model_validator(mode="before")
     @classmethod
     def _short_form(cls, data: Any) -> Any:
-        return data if isinstance(data, Mapping) and "value" in data else {"value": data}
+        return data if isinstance(data, Mapping | Asked) else {"value": data}
 
 
 def _cpu_set(value: Any) -> CpuSet:
@@ -99,9 +100,12 @@ class Knob(Generic[S]):
     model     what the section is parsed into
     reads     which parts of the topology `settings` looks at
     settings  pure; raises Refused
+    key       one spelling for the keys of the section (kernel/x -> kernel.x), so that two spellings of one key meet when
+              profiles merge; raises ValueError for a key that is none
     """
 
     name: str
     model: type[S]
     reads: frozenset[TopologySection]
     settings: Callable[[S, Context], tuple[Setting, ...]]
+    key: Callable[[str], str] = str

@@ -11,10 +11,12 @@ class KernelFile:
     """A text file of /proc or /sys. `paths`: its names over kernel versions, the first that exists counts.
 
     `effective`: the file that tells what is really in force, when that is another one (cpuset.cpus.effective).
+    `absent`: the reason of a row where none of the paths exists ("since Linux 6.12", "needs CONFIG_NUMA_BALANCING").
     """
 
     paths: tuple[str, ...]
     effective: str | None = None
+    absent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

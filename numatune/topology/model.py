@@ -43,6 +43,7 @@ class Machine:
     cmdline: str = ""
     systemd: bool = False  # is process 1
     possible_cpus: int = 0  # width of the kernel's CPU masks (nr_cpu_ids)
+    memory_bytes: int | None = None  # MemTotal of /proc/meminfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
