@@ -76,10 +76,14 @@ class Refused(ValueError):  # noqa: N818  # reads as what happened to the profil
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What a knob may know besides its own section."""
+    """What a knob may know besides its own section.
+
+    `made`: the settings that the knobs before it (in the order of their registration) made of their sections.
+    """
 
     topology: Topology
     sources: Mapping[Path, Source] = field(default_factory=dict)
+    made: tuple[Setting, ...] = ()
 
     def source(self, *path: str) -> Source | None:
         """The line that asked for `path`, or for the nearest thing around it."""

@@ -80,7 +80,18 @@ class NotBelow:
     used: str
 
 
-Guard = Refuse | FitsFree | NotBelow
+@dataclass(frozen=True, slots=True)
+class Unpopulated:
+    """The cgroup `folder` must hold no process itself, unless it is the root of the tree (it has no cgroup.type).
+
+    +cpuset in a cgroup that has processes succeeds, but makes it a threaded domain whose children take no process any
+    more (ENOTSUP); +memory there is EBUSY (no internal processes: Linux Documentation/admin-guide/cgroup-v2.rst).
+    """
+
+    folder: str
+
+
+Guard = Refuse | FitsFree | NotBelow | Unpopulated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

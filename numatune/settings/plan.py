@@ -62,6 +62,7 @@ class Observation:
     writable  False when mode bits, a read-only mount or lockdown say no; None: only trying would tell
     in_use    running work stands on it: decides the impact; `users` names it (units, pids with comm)
     unsafe    the guard's figure when the wanted value is beyond it
+    hands_off why numatune does not change it although it differs (a process that is no unit's): drifted, no action
     """
 
     text: str | None
@@ -74,6 +75,7 @@ class Observation:
     in_use: bool = False
     users: tuple[str, ...] = ()
     unsafe: str = ""
+    hands_off: str = ""
     conflicts: tuple[Conflict, ...] = ()
 
 

@@ -28,6 +28,7 @@ class Section(enum.StrEnum):
     INTERRUPTS = "interrupts"
     CGROUPS = "cgroups"
     THP = "thp"
+    SERVICES = "services"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,12 +154,14 @@ class Cgroups:
     cpuset_root  mount point of the hierarchy that has cpuset, "" when none has
     memory_root  the same for memory
     version      of that cpuset hierarchy: 1 or 2, None when there is none
+    memory_version   the same for memory
     """
 
     mode: CgroupMode = "none"
     version: Literal[1, 2] | None = None
     cpuset_root: str = ""
     memory_root: str = ""
+    memory_version: Literal[1, 2] | None = None
     controllers: tuple[str, ...] = ()
 
 
@@ -169,6 +172,24 @@ class Thp:
     present: bool = False
     sizes: tuple[int, ...] = ()
     files: tuple[str, ...] = ()  # names below transparent_hugepage/, so that a knob need not guess by version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Irqbalance:
+    """What starts irqbalance and what its administrator told it, our own drop-in left out.
+
+    unit       path of its unit file, "" where systemd knows none
+    variable   the environment variable whose words its command line ends with: IRQBALANCE_ARGS, OPTIONS; "" for none
+    arguments  of that variable, verbatim, as the unit's environment files set it
+    policy     the --policyscript among them, a file or a folder, "" for none
+    banned     CPUs that it is told to leave alone already; None: not told, it then spares isolated and nohz_full CPUs
+    """
+
+    unit: str = ""
+    variable: str = ""
+    arguments: str = ""
+    policy: str = ""
+    banned: CpuSet | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +204,7 @@ class Topology:
     interrupts: tuple[Interrupt, ...] = ()
     cgroups: Cgroups = field(default_factory=Cgroups)
     thp: Thp = field(default_factory=Thp)
+    irqbalance: Irqbalance = field(default_factory=Irqbalance)
     hugepage_sizes: tuple[int, ...] = ()  # kB, offered by this kernel
     fingerprint: str = ""
     numa: bool = True  # False: the kernel has no node directory; `nodes` then holds no node that it did not name

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 from numatune.settings.codecs.base import Codec
 from numatune.settings.codecs.numbers import Bool, Count, Int, Paired
-from numatune.settings.codecs.sets import CpuList, CpuMask, UnitSet
+from numatune.settings.codecs.sets import CpuList, CpuMask, GroupSet, UnitSet
 from numatune.settings.codecs.sizes import Size, bytes_of
-from numatune.settings.codecs.words import Choice, Cmdline, Members, Text, Words
+from numatune.settings.codecs.words import AtBoot, Choice, Cmdline, Members, Text, Words
 
-AnyCodec = Int | Count | Paired | Bool | Choice | Words | Members | Cmdline | Text | CpuList | CpuMask | UnitSet | Size
+AnyCodec = (
+    Int
+    | Count
+    | Paired
+    | Bool
+    | Choice
+    | Words
+    | Members
+    | Cmdline
+    | AtBoot
+    | Text
+    | CpuList
+    | CpuMask
+    | UnitSet
+    | GroupSet
+    | Size
+)
 
 __all__ = [
     "AnyCodec",
+    "AtBoot",
     "Bool",
     "Choice",
     "Cmdline",
@@ -19,6 +36,7 @@ __all__ = [
     "Count",
     "CpuList",
     "CpuMask",
+    "GroupSet",
     "Int",
     "Members",
     "Paired",

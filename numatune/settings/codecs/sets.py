@@ -72,3 +72,26 @@ class UnitSet(CpuList):
     def back(self, original: str, have: str) -> tuple[str, ...]:
         spelled = self.show(original)
         return (spelled,) if spelled else (self.everything, "")
+
+    @override
+    def grows(self, have: str, want: str) -> bool | None:
+        return CpuList.grows(self, self.show(have) or self.everything, self.show(want) or self.everything)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSet(CpuList):
+    """cpuset.cpus, cpuset.mems of a cgroup v2: empty means all that the parent has, here `everything`.
+
+    A set with tasks inside cannot be emptied again before Linux 7.3 (ENOSPC), so going back to empty widens first.
+    """
+
+    everything: str = ""
+
+    @override
+    def back(self, original: str, have: str) -> tuple[str, ...]:
+        spelled = self.show(original)
+        return (spelled,) if spelled else (self.everything, "\n")
+
+    @override
+    def grows(self, have: str, want: str) -> bool | None:
+        return CpuList.grows(self, self.show(have) or self.everything, self.show(want) or self.everything)

@@ -9,6 +9,7 @@ from numatune.compat import override
 from numatune.settings.codecs.base import Codec
 
 _CHOSEN = re.compile(r"\[([^\]]*)\]")
+_STARTS_AT_BOOT = frozenset({"enabled", "enabled-runtime"})
 _INTEGER = re.compile(r"-?\d+\Z", re.ASCII)
 
 
@@ -79,6 +80,21 @@ class Cmdline(Codec):
     @override
     def holds(self, want: str, have: str) -> bool:
         return any(_says(word, want.strip()) for word in have.split()) is self.present
+
+
+@dataclass(frozen=True, slots=True)
+class AtBoot(Codec):
+    """A unit's UnitFileState. Wanted "disabled" also holds for what no boot starts by itself: static, indirect, masked.
+
+    Wanted "masked" holds for masked-runtime too, and nothing but a mask.
+    """
+
+    @override
+    def holds(self, want: str, have: str) -> bool:
+        wanted, held = want.strip(), have.strip()
+        if wanted == "disabled":
+            return held not in _STARTS_AT_BOOT
+        return held == wanted or (wanted == "masked" and held == "masked-runtime")
 
 
 @dataclass(frozen=True, slots=True)
