@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  # it has no public name
 
 DEFAULTS: dict[str, object] = {"root": "/", "root_is_live": False, "json": False, "no_color": False, "verbose": False}
-"""Of the common options. They stand before or after the command, and a default of the second must not undo the first."""
+"""Of the common options: they stand before or after the command, and no default must undo what was given before it."""
 
 _INTRO = "NUMA tuning for inference hosts: a profile says how a host should be."
 

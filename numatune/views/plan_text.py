@@ -1,0 +1,104 @@
+"""A plan and what became of it, for people: grouped, aligned, and closed by a line that names the next command."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from numatune.settings.model import Impact, SettingId
+from numatune.settings.plan import Action, Change, HostInfo, Outcome, Plan, ProfileInfo, Status, counts
+from numatune.views.rows import rows
+from numatune.views.style import Style
+from numatune.views.table import table
+
+_LAST = {Status.OK.value: 1, Status.UNCHANGEABLE.value: 2, Status.NOT_APPLICABLE.value: 3}
+"""What the summary tells last, because nobody need act on it."""
+
+
+def plan(made: Plan, style: Style, *, again: str, verbose: bool = False) -> str:
+    """What would be done. `again`: the words after ``numatune apply`` that would carry this plan out."""
+    lines = [
+        *_head("Plan", made.profiles, made.host, style),
+        *table(rows(made.rows, verbose=verbose), style, verbose=verbose),
+    ]
+    return "\n".join([*lines, "", *_summary(made, style), *_next(made, style, again)])
+
+
+def report(
+    made: Plan, outcomes: Mapping[SettingId, Outcome], style: Style, *, run: int | None, verbose: bool = False
+) -> str:
+    """What was done. `run`: the number that rollback takes; None when nothing was to do."""
+    done = table(rows(made.rows, outcomes, verbose=verbose), style, verbose=verbose)
+    lines = [*_head("Applied", made.profiles, made.host, style), *done, "", *_results(made.rows, outcomes, style)]
+    if run is not None and any(outcome.changed for outcome in outcomes.values()):
+        lines += _command(f"Take run {run} back with:", "sudo numatune rollback", style)
+    return "\n".join(lines)
+
+
+def profile_line(profiles: Sequence[ProfileInfo]) -> str:
+    """``serving-host 2026.11 (3f9a01c2), mine (91b2c3d4)``."""
+    return ", ".join(" ".join(filter(None, (p.name, p.version, f"({p.hash[:8]})" if p.hash else ""))) for p in profiles)
+
+
+def _head(verb: str, profiles: Sequence[ProfileInfo], host: HostInfo, style: Style) -> list[str]:
+    where = "this host" if host.root == "/" else host.root
+    machine = f"Linux {host.kernel} {host.arch}".rstrip()
+    nodes = f"nodes {host.nodes}" if host.nodes else "no NUMA nodes"
+    first, *rest = style.wrap(f"{verb}: {profile_line(profiles)}")
+    about = style.wrap(f"on {where}: {machine}, {nodes}, CPUs {host.cpus}")
+    return [style.paint(first, "bold"), *rest, *(style.paint(line, "dim") for line in about)]
+
+
+def _summary(made: Plan, style: Style) -> list[str]:
+    kinds = Counter(_kind(change) for change in made.rows)
+    parts = [style.paint(f"{kinds.pop('to change', 0)} to change", "bold")]
+    parts += [f"{count} {kind}" for kind, count in sorted(kinds.items(), key=lambda item: _LAST.get(item[0], 0))]
+    return [style.separator.join(parts)]
+
+
+def _kind(change: Change) -> str:
+    if change.action is not Action.NONE:
+        return "to change"
+    return "held back" if change.status is Status.DRIFTED else change.status.value
+
+
+def _next(made: Plan, style: Style, again: str) -> list[str]:
+    if all(change.status in {Status.OK, Status.NOT_APPLICABLE, Status.PENDING} for change in made.rows):
+        return ["Nothing to do."]
+    held_back = [change for change in made.rows if change.action is Action.NONE and change.status is Status.DRIFTED]
+    lines: list[str] = []
+    if made.to_do:
+        place = "" if made.host.root == "/" else " on that host"
+        lines += _command(f"Make it so{place} with:", f"sudo numatune apply {again}", style)
+    if any(change.impact is Impact.DISRUPTS and not change.seen.unsafe for change in held_back):
+        command = f"sudo numatune apply {again} --allow-disruption"
+        lines += _command("Let in what disrupts running work with:", command, style)
+    for change in held_back:
+        if change.seen.unsafe:
+            command = f"sudo numatune apply {again} --allow-unsafe {change.setting.id}"
+            lines += _command("Write it all the same with:", command, style)
+    stuck = [change for change in made.rows if change not in held_back and _is_stuck(change)]
+    if stuck:
+        lines += _command("More on what cannot be changed:", f"numatune explain {stuck[0].setting.id}", style)
+    return lines
+
+
+def _is_stuck(change: Change) -> bool:
+    return change.action is Action.NONE and counts(change.setting, change.status)
+
+
+def _command(text: str, command: str, style: Style) -> list[str]:
+    """A command is never broken over lines: it is there to be copied."""
+    painted = style.paint(command, "bold")
+    return [f"{text} {painted}"] if len(text) + len(command) < style.width else [text, f"  {painted}"]
+
+
+def _results(changes: Iterable[Change], outcomes: Mapping[SettingId, Outcome], style: Style) -> list[str]:
+    changed = sum(outcome.changed for outcome in outcomes.values())
+    statuses: Counter[Status] = Counter()
+    for change in changes:
+        outcome = outcomes.get(change.setting.id)
+        statuses[outcome.status if outcome else change.status] += 1
+    parts = [style.paint(f"{changed} changed", "bold")]
+    parts += [f"{count} {status.value}" for status, count in sorted(statuses.items())]
+    return [style.separator.join(parts)]

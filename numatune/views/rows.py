@@ -1,0 +1,176 @@
+"""Rows of a plan as a person reads them: what to say of a change in few words, and which rows fold into one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from numatune.settings.model import Impact, SettingId
+from numatune.settings.plan import Action, Change, Outcome, Status
+from numatune.settings.targets import Fact, OwnedFile
+from numatune.views.style import Segment
+from numatune.views.values import current, effective, held, wanted
+
+_STATUSES: dict[Status, Segment] = {
+    Status.OK: ("✓", ("green",)),
+    Status.DRIFTED: ("!", ("yellow",)),
+    Status.PENDING: ("…", ("cyan",)),
+    Status.UNSUPPORTED: ("?", ("yellow",)),
+    Status.UNCHANGEABLE: ("·", ("dim",)),
+    Status.DENIED: ("✗", ("red",)),
+    Status.CLAMPED: ("≈", ("yellow",)),
+    Status.FAILED: ("✗", ("red",)),
+    Status.REBOOT: ("↻", ("magenta",)),
+    Status.NOT_APPLICABLE: ("○", ("dim",)),
+}
+
+_ACTIONS: dict[Action, Segment] = {
+    Action.NONE: ("!", ("yellow",)),
+    Action.CREATE: ("+", ("green",)),
+    Action.UPDATE: ("~", ("yellow",)),
+    Action.DELETE: ("-", ("red",)),
+    Action.REMOUNT: ("↻", ("yellow",)),
+    Action.RESTART: ("↻", ("yellow",)),
+    Action.RELEASE: ("↩", ("cyan",)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line: ``~ vm.swappiness  60 → 10  new-processes: reason``, and lines below it."""
+
+    section: str
+    symbol: Segment
+    name: str
+    value: tuple[Segment, ...]
+    tag: Segment
+    told: str
+    below: tuple[str, ...] = ()
+
+
+def rows(
+    changes: Iterable[Change], outcomes: Mapping[SettingId, Outcome] | None = None, *, verbose: bool = False
+) -> list[Row]:
+    """What to show: everything with `verbose`; else no rows that are as wanted, and families folded."""
+    made: dict[object, list[Change]] = {}
+    for change in changes:
+        outcome = (outcomes or {}).get(change.setting.id)
+        status = outcome.status if outcome else change.status
+        if not verbose and status is Status.OK and not (outcome and outcome.changed):
+            continue
+        setting = change.setting
+        key: object = setting.id
+        if setting.family and not verbose:
+            reason = outcome.reason if outcome else change.reason
+            key = (setting.section, setting.family, status, change.action, change.impact, reason, setting.why)
+        made.setdefault(key, []).append(change)
+    return [_row(group, outcomes or {}, verbose=verbose) for group in made.values()]
+
+
+def _row(group: list[Change], outcomes: Mapping[SettingId, Outcome], *, verbose: bool) -> Row:
+    change, setting = group[0], group[0].setting
+    outcome = outcomes.get(setting.id)
+    name = setting.id.removeprefix(f"{setting.section}:")
+    if len(group) > 1:
+        name = f"{setting.family} ({len(group)})"
+    status = outcome.status if outcome else change.status
+    reason = outcome.reason if outcome else change.reason
+    told = [reason, setting.why] if verbose or not reason or change.action is not Action.NONE else [reason]
+    if verbose and setting.source:
+        told.append(f"[{setting.source}]")
+    return Row(
+        section=setting.section,
+        symbol=_symbol(change, status, done=outcome is not None),
+        name=name,
+        value=_done(group, outcomes) if outcome else _value(group, change),
+        tag=_tag(change, status, done=outcome is not None),
+        told="; ".join(text for text in told if text),
+        below=tuple(dict.fromkeys(line for change in group for line in _below(change, done=outcome is not None))),
+    )
+
+
+def _symbol(change: Change, status: Status, *, done: bool) -> Segment:
+    return _STATUSES[status] if done or status is not Status.DRIFTED else _ACTIONS[change.action]
+
+
+def _tag(change: Change, status: Status, *, done: bool) -> Segment:
+    """The one word that a reader must not miss: the status, or what the change does to running work."""
+    if status not in {Status.OK, Status.DRIFTED}:
+        paints = _symbol(change, status, done=done)[1]
+        return status.value, paints
+    if change.impact is Impact.DISRUPTS and not done:
+        return "disrupts running work", ("red", "bold")
+    if change.impact is Impact.NEW_PROCESSES and change.action is not Action.NONE:
+        return "new processes only", ("cyan",)
+    return "", ()
+
+
+def _value(group: list[Change], change: Change) -> tuple[Segment, ...]:
+    """``60 → 10``, ``60 (wanted 10)``, ``10``."""
+    want = _span(_short(change, wanted(change.setting)) for change in group)
+    have = _span(_short(change, current(change)) for change in group)
+    match change.action:
+        case Action.CREATE:
+            return (("create", ("bold",)),) if have is None and want in {None, "here"} else _arrow(have, want)
+        case Action.DELETE:
+            return _arrow(have, "none")
+        case Action.NONE if change.status is Status.NOT_APPLICABLE or isinstance(change.setting.target, Fact):
+            return ()
+        case Action.NONE if change.status is Status.OK:
+            return ((have or "", ()),)
+        case Action.NONE:
+            return ((have or "none", ()), (f" (wanted {want})", ("dim",)))
+        case _:
+            return _arrow(have, want)
+
+
+def _done(group: list[Change], outcomes: Mapping[SettingId, Outcome]) -> tuple[Segment, ...]:
+    """``60 → 10``; ``0 → 300 (wanted 512)``."""
+    pairs = [(change, outcomes[change.setting.id]) for change in group]
+    want = _span(_short(change, wanted(change.setting)) for change in group)
+    before = _span(_short(change, held(change, outcome.before)) for change, outcome in pairs)
+    after = _span(_short(change, held(change, outcome.held)) for change, outcome in pairs)
+    moved = _arrow(before, after or "none") if before != after else ((after or "none", ()),)
+    return moved if pairs[0][1].status is Status.OK else (*moved, (f" (wanted {want})", ("dim",)))
+
+
+def _arrow(before: str | None, after: str | None) -> tuple[Segment, ...]:
+    return (before or "none", ()), (" → ", ("dim",)), (after or "none", ("bold",))
+
+
+def _short(change: Change, text: str | None) -> str | None:
+    """A value that fits a line: a file of ours is told by its length."""
+    if isinstance(change.setting.target, OwnedFile) and text:
+        return f"a file of {len(text)} bytes"
+    return text
+
+
+def _span(values: Iterable[str | None]) -> str | None:
+    """One value for a whole family: the common one, or the first and the last."""
+    different = list(dict.fromkeys(values))
+    if len(different) == 1:
+        return different[0]
+    return f"{different[0] or 'none'} … {different[-1] or 'none'}"
+
+
+def _below(change: Change, *, done: bool) -> list[str]:
+    """What belongs to a row and needs a line of its own."""
+    setting, seen, lines = change.setting, change.seen, []
+    for conflict in seen.conflicts:
+        value = f" to {conflict.value}" if conflict.value is not None else ""
+        lines.append(f"conflict: {conflict.owner} sets it{value} ({conflict.where})")
+    in_force = effective(change)
+    if in_force and not done and in_force not in {current(change), wanted(setting)}:
+        lines.append(f"in force: {in_force}")
+    if change.action is not Action.NONE:
+        if setting.note and not done:
+            lines.append(f"note: {setting.note}")
+        if setting.undo == "never":
+            lines.append("rollback cannot take this back")
+        elif setting.undo == "nearest":
+            lines.append("rollback comes near the original, not always back to it")
+    if change.impact is Impact.DISRUPTS and seen.users and not done:
+        lines.append(f"stands under: {', '.join(seen.users)}")
+    if change.restart_needed:
+        lines.append(f"keeps its old state until restarted: {', '.join(change.restart_needed)}")
+    return lines

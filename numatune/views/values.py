@@ -1,0 +1,30 @@
+"""How the values of a setting are shown: short spellings, never raw kernel text."""
+
+from __future__ import annotations
+
+from numatune.settings.codecs import Int, shown
+from numatune.settings.model import Setting
+from numatune.settings.plan import Change
+
+
+def wanted(setting: Setting) -> str | None:
+    """What the profile asks for, with its operator: ``>= 2097152``. None for a watched companion."""
+    text = shown(setting.codec, setting.want)
+    if isinstance(setting.codec, Int) and setting.codec.op != "=" and text is not None:
+        return f"{setting.codec.op} {text}"
+    return text
+
+
+def current(change: Change) -> str | None:
+    """What the host holds; None when nothing is there or it cannot be read."""
+    return shown(change.setting.codec, change.seen.text)
+
+
+def effective(change: Change) -> str | None:
+    """What is in force, where the kernel tells that elsewhere."""
+    return shown(change.setting.codec, change.seen.effective)
+
+
+def held(change: Change, text: str | None) -> str | None:
+    """`text`, read from the host, in the spelling of this setting."""
+    return shown(change.setting.codec, text)
