@@ -91,6 +91,7 @@ class Change:
     impact: Impact = Impact.LIVE
     restart_needed: tuple[str, ...] = ()
     reason: str = ""  # explains, never steers
+    held: str = ""  # somebody's hold on it, in words: left alone and not counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,4 +173,4 @@ def counts(setting: Setting, status: Status, *, applying: bool = False) -> bool:
 
 def differences(changes: Iterable[Change]) -> int:
     """How many rows of a plan count."""
-    return sum(counts(change.setting, change.status) for change in changes)
+    return sum(counts(change.setting, change.status) for change in changes if not change.held)

@@ -1,0 +1,111 @@
+"""Drift: what has moved since the last apply, and what apply would do about it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import assert_never
+
+from numatune.engine import holds as held
+from numatune.settings.applied import AppliedRow, Hold
+from numatune.settings.codecs import agree
+from numatune.settings.drift import DriftRow
+from numatune.settings.journal import LastSeen
+from numatune.settings.model import Setting, SettingId
+from numatune.settings.plan import Action, Change, Status, counts
+from numatune.settings.targets import (
+    Cgroup,
+    Fact,
+    HugepagePool,
+    IrqAffinity,
+    KernelFile,
+    Nothing,
+    OwnedFile,
+    Target,
+    UnitProperty,
+    UnitState,
+)
+
+SAME, MOVED, GONE, RESET, NEVER = " ", "M", "D", "R", "-"
+NOTHING, CHANGE, CREATE, RELEASE, CANNOT = " ", "M", "A", "X", "!"
+
+_AS_WANTED = frozenset({Status.OK, Status.PENDING, Status.NOT_APPLICABLE})
+
+
+def outlives_reboot(target: Target) -> bool:
+    """Whether what was written there is still there after a reboot."""
+    match target:
+        case OwnedFile():
+            return True
+        case UnitProperty(runtime=runtime):
+            return not runtime
+        case UnitState(aspect=aspect):
+            return aspect != "active"
+        case KernelFile() | HugepagePool() | IrqAffinity() | Cgroup() | Fact() | Nothing():
+            return False
+        case _:
+            assert_never(target)
+
+
+def compare(
+    changes: Iterable[Change],
+    applied: Mapping[SettingId, AppliedRow],
+    *,
+    rebooted: bool = False,
+    holds: Sequence[Hold] = (),
+    now: str = "",
+) -> tuple[DriftRow, ...]:
+    """Rows of a plan with their letters. `now` decides which holds are in force."""
+    return tuple(
+        _row(change, applied.get(change.setting.id), holds, now, rebooted=rebooted)
+        for change in changes
+        if change.setting.want is not None
+    )
+
+
+def _row(change: Change, before: AppliedRow | None, holds: Sequence[Hold], now: str, *, rebooted: bool) -> DriftRow:
+    last = before.last if before else None
+    first, second = since_apply(change, last, rebooted=rebooted), would(change)
+    hold = held.on(change.setting.id, holds, now)
+    if hold and change.status not in _AS_WANTED:
+        return DriftRow(replace(change, held=held.said(hold)), first + second, last)
+    told = before is not None and first == SAME and _told(change.setting, before)
+    return DriftRow(change, first + second, last, counted=counts(change.setting, change.status) and not told)
+
+
+def _told(setting: Setting, before: AppliedRow) -> bool:
+    """The last apply already reported that this wish was not, or not wholly, fulfilled."""
+    return before.last is not None and before.last.status not in _AS_WANTED and _same_wish(setting, before.setting)
+
+
+def _same_wish(a: Setting, b: Setting) -> bool:
+    if a.want is None or b.want is None or a.codec != b.codec:
+        return a.want == b.want
+    return agree(a.codec, a.want, b.want)
+
+
+def since_apply(change: Change, last: LastSeen | None, *, rebooted: bool) -> str:
+    """The first letter."""
+    if last is None:
+        return NEVER
+    now = change.seen.text
+    if now == last.held or (now is not None and last.held is not None and agree(change.setting.codec, last.held, now)):
+        return SAME
+    if rebooted and not outlives_reboot(change.setting.target):
+        return RESET
+    return GONE if now is None else MOVED
+
+
+def would(change: Change) -> str:
+    """The second letter."""
+    match change.action:
+        case Action.NONE:
+            return NOTHING if change.status in _AS_WANTED else CANNOT
+        case Action.CREATE:
+            return CREATE
+        case Action.RELEASE:
+            return RELEASE
+        case Action.UPDATE | Action.DELETE | Action.REMOUNT | Action.RESTART:
+            return CHANGE
+        case _:
+            assert_never(change.action)
