@@ -76,7 +76,7 @@ def _zstd(packed: IO[bytes], path: str) -> Unpacking:
 
 _MAGIC: dict[bytes, Callable[[IO[bytes], str], Unpacking]] = {
     b"\x1f\x8b": lambda packed, _: gzip.GzipFile(fileobj=packed),
-    b"\xfd7zXZ\0": lambda packed, _: lzma.LZMAFile(packed),
+    b"\xfd7zXZ\0": lambda packed, _: lzma.LZMAFile(packed),  # noqa: SIM115  # closed with what it reads
     b"BZh": lambda packed, _: bz2.BZ2File(packed),
     b"\x28\xb5\x2f\xfd": _zstd,
 }
