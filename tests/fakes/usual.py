@@ -1,0 +1,10 @@
+"""What every fake kernel does unless a test says otherwise. First answer wins."""
+
+from __future__ import annotations
+
+from fakes.kernel import Behaviour
+from fakes.pairs import Pairs
+from fakes.refusals import Sysctls, WatchdogMask
+from fakes.thp import Choices, Flags
+
+USUAL: tuple[Behaviour, ...] = (Choices(), Flags(), Pairs(), WatchdogMask(), Sysctls())
