@@ -1,0 +1,185 @@
+"""The applied set: what the host is meant to be since the last apply. Where it lies, how it is made and merged.
+
+Beside the set, each run keeps the set that was there before it, so that a rollback of the run brings that back too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from numatune import __version__
+from numatune.engine import store, when
+from numatune.host.protocol import Reader
+from numatune.settings.applied import AppliedRow, AppliedSet, Part
+from numatune.settings.journal import LastSeen
+from numatune.settings.model import Setting, SettingId
+from numatune.settings.plan import Change, Outcome, Remembered, Status
+from numatune.settings.targets import IrqAffinity, Nothing, Target
+
+_LEARNED = frozenset({Status.CLAMPED, Status.UNCHANGEABLE})
+_INDEX_BITS = 0x7FF
+_KEPT = ".before.json"
+
+
+def load(path: str) -> AppliedSet | None:
+    """The stored set; None when nothing is applied. Raises TrustError, StateError."""
+    return store.load(path, AppliedSet)
+
+
+def save(path: str, applied: AppliedSet) -> None:
+    """Make this the host's applied set. Raises StateError."""
+    store.save(path, applied)
+
+
+def chosen(settings: Iterable[Setting], only: Collection[str], skip: Collection[str]) -> tuple[Setting, ...]:
+    """The settings of the sections in `only` (all when empty) and not in `skip`."""
+    return tuple(s for s in settings if (not only or s.section in only) and s.section not in skip)
+
+
+def compose(parts: Iterable[tuple[Part, Sequence[Setting]]]) -> tuple[Setting, ...]:
+    """What several parts want together, of each what it chose; on one target the later part wins."""
+    merged: dict[Target | SettingId, Setting] = {}
+    for part, settings in parts:
+        for setting in chosen(settings, part.only, part.skip):
+            merged = {key: old for key, old in merged.items() if old.id != setting.id}
+            merged[_place(setting)] = setting
+    return tuple(merged.values())
+
+
+def added(parts: Sequence[Part], new: Part) -> tuple[Part, ...]:
+    """The parts with a new one, which takes the place of an earlier one of the same profiles and sections."""
+    key = (new.names, new.only, new.skip)
+    return (*(part for part in parts if (part.names, part.only, part.skip) != key), new)
+
+
+def laid_over(old: Iterable[AppliedRow], settings: Sequence[Setting]) -> tuple[Setting, ...]:
+    """What the set wants when only some sections were applied: the old rows, and the new settings in their place.
+
+    Nothing is dropped, because nothing was released.
+    """
+    ids, places = {s.id for s in settings}, {_place(s) for s in settings}
+    return (*(r.setting for r in old if r.setting.id not in ids and _place(r.setting) not in places), *settings)
+
+
+def rows(
+    settings: Iterable[Setting],
+    after: Iterable[Change],
+    outcomes: Mapping[SettingId, Outcome],
+    old: AppliedSet | None,
+    boot_id: str,
+) -> tuple[AppliedRow, ...]:
+    """Each wanted setting with how this apply left it.
+
+    after     the plan once everything was written, of the settings that this apply was about; the others keep what
+              the old set knows of them
+    outcomes  of what was written: a refusal is seen nowhere else
+    """
+    seen = {change.setting.id: change for change in after}
+    known = {row.setting.id: row for row in old.rows} if old else {}
+    made = []
+    for setting in settings:
+        before, change, outcome = known.get(setting.id), seen.get(setting.id), outcomes.get(setting.id)
+        if change is None:
+            made.append(AppliedRow(setting, before.last if before else None, before.remembered if before else None))
+            continue
+        kept = before.remembered if before and _still_true(before.remembered, setting, boot_id) else None
+        made.append(AppliedRow(setting, _last(change, outcome), _learned(setting, outcome, boot_id) or kept))
+    return tuple(made)
+
+
+def remembered(applied: AppliedSet | None, boot_id: str) -> dict[SettingId, Remembered]:
+    """What earlier applies learned by trying, and what this boot has not made void."""
+    if applied is None:
+        return {}
+    return {
+        row.setting.id: row.remembered for row in applied.rows if row.remembered and row.remembered.boot_id == boot_id
+    }
+
+
+def interrupts(settings: Iterable[Setting], reader: Reader) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Of each device whose interrupts are set: "number/index" of all that it has now."""
+    devices = dict.fromkeys(s.target.device for s in settings if isinstance(s.target, IrqAffinity))
+    return tuple((device, tuple(_numbered(device, reader))) for device in devices)
+
+
+def made(  # noqa: PLR0913  # the stored set has that many origins
+    parts: tuple[Part, ...],
+    rows: tuple[AppliedRow, ...],
+    reader: Reader,
+    *,
+    boot_id: str,
+    fingerprint: str,
+    who: str,
+    why: str = "",
+    run: int = 0,
+) -> AppliedSet:
+    """A set as it is stored now. `run`: the newest run."""
+    return AppliedSet(
+        parts=parts,
+        rows=rows,
+        boot_id=boot_id,
+        fingerprint=fingerprint,
+        interrupts=interrupts((row.setting for row in rows), reader),
+        when=when.stamp(),
+        who=who,
+        why=why,
+        run=run,
+        version=__version__,
+    )
+
+
+def keep_before(runs: str, run: int, applied: AppliedSet | None) -> None:
+    """Store the set that is there before a run begins to write. Raises StateError."""
+    store.save(_before(runs, run), AppliedSet((), (), "", "") if applied is None else applied)
+
+
+def before(runs: str, run: int) -> AppliedSet | None:
+    """The set that was there before a run, None when nothing was applied. Raises StateError when that is not known."""
+    found = store.load(_before(runs, run), AppliedSet)
+    return found if found and found.parts else None
+
+
+def forget_before(runs: str) -> None:
+    """Drop what was kept for runs whose journal is gone."""
+    names = set(os.listdir(runs)) if os.path.isdir(runs) else set()  # noqa: PTH112, PTH208  # pathlib costs a start-up
+    for name in names:
+        if name.endswith(_KEPT) and name.removesuffix(_KEPT) + ".jsonl" not in names:
+            with contextlib.suppress(OSError):
+                os.unlink(f"{runs}/{name}")  # noqa: PTH108  # as above
+
+
+def _before(runs: str, run: int) -> str:
+    return f"{runs}/{run:06}{_KEPT}"
+
+
+def _place(setting: Setting) -> Target | SettingId:
+    """What two settings cannot share."""
+    return setting.id if isinstance(setting.target, Nothing) else setting.target
+
+
+def _last(change: Change, outcome: Outcome | None) -> LastSeen:
+    held = change.seen.text
+    if outcome is None or change.status is Status.OK:
+        return LastSeen(change.status, held, change.reason)
+    return LastSeen(outcome.status, held, outcome.reason or change.reason)
+
+
+def _learned(setting: Setting, outcome: Outcome | None, boot_id: str) -> Remembered | None:
+    if outcome is None or outcome.status not in _LEARNED or setting.want is None:
+        return None
+    return Remembered(outcome.status, setting.want, outcome.held, boot_id)
+
+
+def _still_true(learned: Remembered | None, setting: Setting, boot_id: str) -> bool:
+    return learned is not None and learned.boot_id == boot_id and learned.want == setting.want
+
+
+def _numbered(device: str, reader: Reader) -> list[str]:
+    """The interrupts of one device, each with its MSI index: /sys/kernel/irq/N/hwirq & 0x7ff."""
+    found = []
+    for number in reader.names(f"/sys/bus/pci/devices/{device}/msi_irqs"):
+        text = (reader.read(f"/sys/kernel/irq/{number}/hwirq").text or "").strip()
+        found.append(f"{number}/{int(text) & _INDEX_BITS}" if text.isdecimal() else number)
+    return found

@@ -1,0 +1,64 @@
+"""One file of the state folder that holds one value: read with suspicion, put in place whole, with a format number."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from typing import TypeVar
+
+from numatune import __version__
+from numatune.engine import trust
+from numatune.errors import StateError
+from numatune.host.local import LocalHost
+from numatune.settings.wire import from_data, to_data
+
+FORMAT = 1
+"""Of every file that `save` writes. A newer numatune reads all older ones."""
+
+T = TypeVar("T")
+
+
+def load(path: str, expected: type[T]) -> T | None:
+    """What the file holds; None when there is none.
+
+    Raises TrustError when others could have written it, StateError when it is of a newer format or no such file at all.
+    """
+    if not os.path.lexists(path):
+        return None
+    trust.check(path)
+    read = LocalHost().read(path)
+    if read.text is None:
+        raise StateError(path, f"cannot be read: {os.strerror(read.errno)}")
+    try:
+        envelope = json.loads(read.text)
+        made_by, format_ = str(envelope["numatune"]), int(envelope["format"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise StateError(path, f"is no state of numatune: {error!r}") from error
+    if format_ > FORMAT:
+        raise StateError(
+            path,
+            f"has format {format_}, written by numatune {made_by}",
+            accepted=f"formats up to {FORMAT}, which numatune {__version__} knows",
+            hint="use the newer numatune",
+        )
+    try:
+        return from_data(envelope.get("holds"), expected)
+    except StateError as error:
+        raise StateError(path, error.problems[0].found) from error
+
+
+def save(path: str, value: object, mode: int = 0o644) -> None:
+    """Put the file in place: a reader, and a power cut, find the old one or the new one. Raises StateError."""
+    envelope = {"format": FORMAT, "numatune": __version__, "holds": to_data(value)}
+    failed = LocalHost().replace(os.path.abspath(path), json.dumps(envelope, separators=(",", ":")) + "\n", mode)  # noqa: PTH100  # pathlib costs a start-up
+    if failed:
+        hint = "make room" if failed in {errno.ENOSPC, errno.EDQUOT} else ""
+        raise StateError(path, f"cannot be written: {os.strerror(failed)}", hint=hint)
+
+
+def remove(path: str) -> None:
+    """Take the file away; it may be gone already. Raises StateError."""
+    failed = LocalHost().drop(os.path.abspath(path)) if os.path.lexists(path) else 0  # noqa: PTH100  # as above
+    if failed not in {0, errno.ENOENT}:
+        raise StateError(path, f"cannot be removed: {os.strerror(failed)}")

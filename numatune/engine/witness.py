@@ -1,0 +1,139 @@
+"""The answers that a host gave when a drift check found it clean, so that the next one can be short.
+
+A look at a host is a function of what its Reader answers. When every question of that look gets the same answer again,
+the look would find the same again: clean. Only when an answer differs is the stored set read, and the look repeated.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from numatune import __version__
+from numatune.compat import TYPE_CHECKING
+from numatune.engine import trust
+from numatune.host.protocol import Ran, Read, Reader, Stat
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_PASSING = ("/cgroup.procs", "/cgroup.threads", "/cgroup.events", "/tasks", "/proc/interrupts", "/proc/meminfo")
+"""Files that move all the time: they tell who stands on a setting or how much is free, never what a setting holds."""
+
+FORMAT = 1
+
+
+class Recorder:
+    """A Reader that remembers every question with its answer, in types of JSON: [method, argument, answer]."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._answers: dict[tuple[str, Any], Any] = {}
+
+    @property
+    def answers(self) -> list[list[Any]]:
+        """In the order of the first asking."""
+        return [[method, argument, answer] for (method, argument), answer in self._answers.items()]
+
+    @property
+    def root(self) -> str:
+        """As of the reader behind."""
+        return self._reader.root
+
+    @property
+    def live(self) -> bool:
+        """As of the reader behind."""
+        return self._reader.live
+
+    def read(self, path: str) -> Read:
+        """Text or errno."""
+        found = self._reader.read(path)
+        if not path.endswith(_PASSING):
+            self._answers["read", path] = found.errno if found.text is None else found.text
+        return found
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        """Names."""
+        found = self._reader.names(folder)
+        self._answers["names", folder] = list(found)
+        return found
+
+    def real(self, path: str) -> str | None:
+        """The path without links, or None."""
+        found = self._reader.real(path)
+        self._answers["real", path] = found
+        return found
+
+    def stat(self, path: str) -> Stat | None:
+        """Mode, inode and the rest."""
+        found = self._reader.stat(path)
+        self._answers["stat", path] = _kept(path, found)
+        return found
+
+    def ask(self, argv: tuple[str, ...]) -> Ran:
+        """Exit code and output."""
+        found = self._reader.ask(argv)
+        self._answers["ask", argv] = [found.code, found.out]
+        return found
+
+
+def save(path: str, applied: str, answers: list[list[Any]]) -> int:
+    """Store the answers beside the applied set that they go with. 0 or the errno: without them drift is only slower."""
+    from numatune.host.local import LocalHost  # noqa: PLC0415  # a check only reads
+
+    data = {"format": FORMAT, "numatune": __version__, "applied": _identity(applied), "answers": answers}
+    return LocalHost().replace(os.path.abspath(path), json.dumps(data, separators=(",", ":")), 0o644)  # noqa: PTH100  # pathlib costs a start-up
+
+
+def holds(path: str, applied: str, reader: Reader) -> bool:
+    """Whether a clean check is on record for this applied set, and the host answers every question as it did then.
+
+    Anything that is not quite right with the record means no, never an error. Raises TrustError when others could have
+    written it.
+    """
+    if not os.path.lexists(path):
+        return False
+    trust.check(path)
+    try:
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123  # pathlib costs a start-up
+            data = json.load(file)
+        goes_with = (data["format"], data["numatune"], data["applied"])
+        if goes_with != (FORMAT, __version__, _identity(applied)):
+            return False
+        return all(_answer(method, argument, reader) == answer for method, argument, answer in data["answers"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _answer(method: str, argument: Any, reader: Reader) -> Any:
+    match method:
+        case "read":
+            found = reader.read(argument)
+            return found.errno if found.text is None else found.text
+        case "names":
+            return list(reader.names(argument))
+        case "real":
+            return reader.real(argument)
+        case "stat":
+            return _kept(argument, reader.stat(argument))
+        case "ask":
+            ran = reader.ask(tuple(argument))
+            return [ran.code, ran.out]
+        case _:
+            raise ValueError(method)
+
+
+def _kept(path: str, found: Stat | None) -> list[int] | None:
+    """What of a Stat stays the same while nothing happens: files of /proc get another inode at each look-up."""
+    if found is None:
+        return None
+    return [found.mode, 0 if path.startswith("/proc/") else found.inode, found.uid, found.read_only]
+
+
+def _identity(path: str) -> list[int] | None:
+    """Which file this is, in this version: each replacement changes it."""
+    try:
+        found = os.stat(path)  # noqa: PTH116  # pathlib costs a start-up
+    except OSError:
+        return None
+    return [found.st_ino, found.st_size, found.st_mtime_ns]
