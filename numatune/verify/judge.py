@@ -1,0 +1,47 @@
+"""One setting and a host that can be asked to one verdict: the dispatch over the closed union of targets."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from numatune.settings.model import Setting
+from numatune.settings.plan import Status
+from numatune.settings.targets import (
+    Cgroup,
+    Fact,
+    HugepagePool,
+    IrqAffinity,
+    KernelFile,
+    Nothing,
+    OwnedFile,
+    UnitProperty,
+    UnitState,
+)
+from numatune.verify.asking import Answer, Asking
+from numatune.verify.kinds import cgroups, files, interrupts, owned, pools, units
+from numatune.verify.verdict import Verdict, verdict
+
+
+def judge(setting: Setting, ask: Asking) -> Verdict:  # noqa: PLR0911  # one return per class of target
+    """Ask the host for what `setting` wants, at a place of our own choice."""
+    match setting.target:
+        case KernelFile() as target:
+            return files.kernel_file(setting, target, ask)
+        case Fact() as target:
+            return files.fact(setting, target, ask)
+        case IrqAffinity() as target:
+            return interrupts.interrupt(setting, target, ask)
+        case HugepagePool() as target:
+            return pools.pool(setting, target, ask)
+        case Cgroup() as target:
+            return cgroups.cgroup(setting, target, ask)
+        case UnitProperty() as target:
+            return units.unit_property(setting, target, ask)
+        case UnitState() as target:
+            return units.unit_state(setting, target, ask)
+        case OwnedFile() as target:
+            return owned.owned_file(setting, target, ask)
+        case Nothing() as target:
+            return verdict(setting, Status(target.status), Answer(None, ""), target.reason)
+        case _ as unreachable:
+            assert_never(unreachable)

@@ -1,0 +1,1 @@
+"""One module per class of target: a setting and a host that can be asked to one verdict."""

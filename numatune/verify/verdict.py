@@ -1,0 +1,92 @@
+"""What the second opinion says of one setting, and the few ways in which every kind of target comes to it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+from numatune.settings.codecs import Int, meets, shown
+from numatune.settings.model import Setting, SettingId
+from numatune.settings.plan import Status
+from numatune.verify.asking import Answer, Asking
+
+WRITE_BITS = 0o222
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`found`: verbatim, None when nothing could be read; `wanted` is as people read it.
+
+    `source`: what was asked (``sysctl -n vm.swappiness``, ``/proc/interrupts, /proc/irq/57/smp_affinity``).
+    """
+
+    id: SettingId
+    status: Status
+    wanted: str | None
+    found: str | None
+    source: str
+    message: str = ""
+
+    def as_line(self) -> str:
+        """One line of JSON, without the newline."""
+        return json.dumps(asdict(self), ensure_ascii=True)
+
+    @classmethod
+    def from_line(cls, line: str) -> Verdict:
+        """The verdict that `as_line` spelled. Raises ValueError, TypeError or KeyError on anything else."""
+        data = json.loads(line)
+        return cls(**{**data, "status": Status(data["status"])})
+
+
+def verdict(setting: Setting, status: Status, answer: Answer, message: str = "") -> Verdict:
+    """The verdict on `setting` after `answer`."""
+    return Verdict(setting.id, status, _asked(setting), answer.text, answer.source, message)
+
+
+def fine(setting: Setting, answer: Answer) -> Verdict:
+    """As wanted."""
+    return verdict(setting, Status.OK, answer)
+
+
+def drifted(setting: Setting, answer: Answer, message: str = "") -> Verdict:
+    """Not as wanted, and root could change it."""
+    return verdict(setting, Status.DRIFTED, answer, message or difference(setting, answer))
+
+
+def holds(setting: Setting, text: str) -> bool:
+    """Whether `text` is as wanted, by the setting's own codec. A setting that wants nothing holds nothing."""
+    return setting.want is not None and meets(setting.codec, setting.want, text)
+
+
+def unread(setting: Setting, answer: Answer, absent: str = "") -> Verdict:
+    """There is no text to judge; `absent` says why that may be. What another setting has yet to make is drift."""
+    message = f"{answer.source}: {answer.detail}"
+    if answer.trouble == "denied":
+        return verdict(setting, Status.DENIED, answer, message)
+    if setting.needs is not None:
+        return drifted(setting, answer, f"{message}; {setting.needs} comes first")
+    return verdict(setting, Status.UNSUPPORTED, answer, f"{message}; {absent}" if absent else message)
+
+
+def differs(setting: Setting, answer: Answer, path: str, ask: Asking) -> Verdict:
+    """The kernel file at `path` is not as wanted: drifted, or denied where not even root could change it."""
+    message = difference(setting, answer)
+    if ask.refuses_writes(path):
+        return verdict(setting, Status.DENIED, answer, f"{message}; on a read-only mount")
+    if not ask.mode(path) & WRITE_BITS:
+        return verdict(setting, Status.DENIED, answer, f"{message}; the kernel lets nobody write it")
+    return drifted(setting, answer, message)
+
+
+def difference(setting: Setting, answer: Answer) -> str:
+    """What a failed check says."""
+    found = shown(setting.codec, answer.text)
+    return f"wanted {_asked(setting) or 'nothing'}, {answer.source} says {found or 'nothing'}"
+
+
+def _asked(setting: Setting) -> str | None:
+    """What is wanted, with its operator: ``>= 2097152``."""
+    text = shown(setting.codec, setting.want)
+    if isinstance(setting.codec, Int) and setting.codec.op != "=" and text is not None:
+        return f"{setting.codec.op} {text}"
+    return text
