@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 from numatune.cli.output import remark, say_json
@@ -20,6 +21,9 @@ UNEXPECTED, INTERRUPTED = 3, 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code."""
     words = sys.argv[1:] if argv is None else list(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # no locale makes a result unprintable
     try:
         args = parse(words)
         code: int = args.run(args)
@@ -37,7 +41,7 @@ def _ours(words: Sequence[str]) -> Sequence[str]:
 
 
 def _report(error: Exception, *, as_json: bool) -> int:
-    from numatune.errors import NumatuneError  # noqa: PLC0415  # only an error pays for it
+    from numatune.errors import NumatuneError
 
     if isinstance(error, NumatuneError):
         if as_json:
@@ -67,11 +71,11 @@ def _as_data(error: NumatuneError) -> dict[str, object]:
 
 def _write_trace(error: Exception) -> str:
     """Path of a new file, readable by the caller alone, that holds the trace."""
-    import os  # noqa: PLC0415  # only an error pays for it
-    import tempfile  # noqa: PLC0415
-    import traceback  # noqa: PLC0415
+    import os
+    import tempfile
+    import traceback
 
-    from numatune import __version__  # noqa: PLC0415
+    from numatune import __version__
 
     handle, path = tempfile.mkstemp(prefix="numatune-", suffix=".log")
     with os.fdopen(handle, "w", encoding="utf-8") as log:

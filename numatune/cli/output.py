@@ -23,14 +23,14 @@ def say(text: str) -> None:
 
 def say_json(data: Mapping[str, Any]) -> None:
     """Print a result as JSON."""
-    import json  # noqa: PLC0415  # start-up is part of the product
+    import json
 
-    say(json.dumps(data, indent=2, ensure_ascii=False))
+    say(json.dumps(data, indent=2))
 
 
 def remark(text: str) -> None:
-    """Print something that is no result: a notice, a hint, an error."""
+    """Print something that is no result: a notice, a hint, an error. Nothing in it moves the cursor."""
     try:
-        print(text, file=sys.stderr, flush=True)  # noqa: T201  # the command line is where numatune prints
+        print("".join(char if char.isprintable() else "?" for char in text), file=sys.stderr, flush=True)  # noqa: T201  # the command line is where numatune prints
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())

@@ -52,7 +52,7 @@ class Parser(argparse.ArgumentParser):
 
     @override
     def error(self, message: str) -> NoReturn:
-        from numatune.errors import UsageError  # noqa: PLC0415  # only a wrong command line pays for it
+        from numatune.errors import UsageError
 
         raise UsageError("", message, hint=f"{self.prog} --help")
 
@@ -116,13 +116,13 @@ def _command(argv: Sequence[str]) -> str | None:
 
 
 def _suggestion(name: str) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415  # only a wrong command line pays for it
+    from difflib import get_close_matches
 
     close = get_close_matches(name, COMMANDS, 1)
     return f"did you mean {close[0]}?" if close else f"there are {', '.join(COMMANDS)}"
 
 
 def _version() -> str:
-    from numatune import __version__  # noqa: PLC0415  # next to its one use
+    from numatune import __version__
 
     return f"numatune {__version__} on Python {sys.version.split()[0]}"

@@ -60,8 +60,9 @@ class Style:
         return f"\033[{';'.join(str(_SGR[paint]) for paint in paints)}m{text}\033[0m"
 
     def spell(self, text: str) -> str:
-        """`text` in the characters that this terminal has."""
-        return text if self.unicode else text.translate(_ASCII)
+        """`text` in the characters that this terminal has; what comes from a host or a profile moves no cursor."""
+        clean = text if text.isprintable() else "".join(char if char.isprintable() else "?" for char in text)
+        return clean if self.unicode else clean.translate(_ASCII)
 
     def segments(self, segments: Iterable[Segment]) -> str:
         """Pieces in their colours, one after the other."""

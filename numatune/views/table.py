@@ -62,6 +62,7 @@ def _fit(row: Row, style: Style, *, whole: bool) -> Row:
     return dataclasses.replace(
         row,
         symbol=(style.spell(row.symbol[0]), row.symbol[1]),
+        name=style.spell(row.name),
         value=value,
         told=style.spell(row.told),
         below=tuple(map(style.spell, row.below)),

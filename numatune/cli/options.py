@@ -1,0 +1,106 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+
+from numatune.compat import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numatune.api.planning import Request
+
+DIFFERENCES = 2
+"""Exit code: done, and differences remain."""
+
+SYMBOLS = """\
+Symbols
+  ~ change   + create   - delete   ↻ restart, or a reboot that is needed   ↩ give back
+  ! differs and stays so   ≈ clamped by the kernel   ✗ denied or failed   ? not on this kernel
+  … in force later   · the kernel owns it   ○ does not apply here   ✓ as wanted"""
+
+
+def add_profiles(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
+    """``P... --var NAME=VALUE``."""
+    parser.add_argument(
+        "profiles",
+        nargs="+" if needed else "*",
+        metavar="PROFILE",
+        help="a path, or a name in /etc/numatune/profiles or among the shipped; later ones win",
+    )
+    parser.add_argument(
+        "--var", action="append", default=[], metavar="NAME=VALUE", help="set a variable of the profile"
+    )
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """Which sections of the profile, and what of them is let through."""
+    for option, text in (("--only", "these sections alone"), ("--skip", "all sections but these")):
+        parser.add_argument(option, action="extend", type=names, default=[], metavar="SECTION,...", help=text)
+    parser.add_argument(
+        "--allow-disruption", action="store_true", help="let in what stalls, cuts or kills running work"
+    )
+    parser.add_argument(
+        "--allow-unsafe", action="append", default=[], metavar="ID", help="write this setting beyond its guard rail"
+    )
+    parser.add_argument(
+        "--retry", action="store_true", help="try again what an earlier apply learned to be out of reach"
+    )
+
+
+def add_differences_ok(parser: argparse.ArgumentParser) -> None:
+    """``--differences-ok``."""
+    parser.add_argument("--differences-ok", action="store_true", help="exit 0 also when differences remain (not 2)")
+
+
+def names(text: str) -> list[str]:
+    """``a,b`` as a list."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def request(args: argparse.Namespace) -> Request:
+    """What the options above ask for. Raises UsageError for a --var without a name or a value."""
+    from numatune.api.planning import Request
+
+    return Request(
+        profiles=tuple(args.profiles),
+        variables=variables(args.var),
+        only=tuple(args.only),
+        skip=tuple(args.skip),
+        allow_disruption=args.allow_disruption,
+        allow_unsafe=frozenset(args.allow_unsafe),
+        retry=args.retry,
+    )
+
+
+def variables(pairs: list[str]) -> dict[str, str]:
+    """``["a=1"]`` as a mapping."""
+    made = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not (name and equals):
+            from numatune.errors import UsageError
+
+            raise UsageError("--var", f"{pair!r} sets nothing", accepted="NAME=VALUE")
+        made[name] = value
+    return made
+
+
+def again(args: argparse.Namespace) -> str:
+    """The words after ``numatune apply`` that ask for the same once more."""
+    import shlex
+
+    words = list(args.profiles)
+    for pair in args.var:
+        words += ["--var", pair]
+    for option, sections in (("--only", args.only), ("--skip", args.skip)):
+        words += [option, ",".join(sections)] if sections else []
+    words += ["--allow-disruption"] if args.allow_disruption else []
+    for setting in args.allow_unsafe:
+        words += ["--allow-unsafe", setting]
+    words += ["--retry"] if args.retry else []
+    return shlex.join(words)
+
+
+def exit_code(differences: int, args: argparse.Namespace) -> int:
+    """0 when clean or when differences are all right, else 2."""
+    return DIFFERENCES if differences and not args.differences_ok else 0

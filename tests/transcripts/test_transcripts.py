@@ -1,0 +1,98 @@
+"""Runs every transcript in this folder: commands, and what a person sees.
+
+A transcript is a YAML head, a line ``---``, and then commands with their output as on a terminal of 80 columns:
+
+    tells: one sentence
+    host: {nodes: 2}          arguments of the generated host
+    tree: {path: text}        laid over it
+    live: true                the host is a kernel that can be written; else it is the captured tree ./host
+    files: {two.yaml: text}   what lies in the working directory
+
+``...`` stands for anything in a line, or alone on a line for any lines. ``[exit 2]`` follows what did not exit 0.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import io
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from fakes.kernel import FakeKernel
+from fakes.trees import host_tree
+
+from numatune import api
+from numatune.cli.main import main
+
+FILES = sorted(Path(__file__).parent.glob("*.txt"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_transcript(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    head, _, body = file.read_text(encoding="utf-8").partition("\n---\n")
+    _lay(yaml.safe_load(head), tmp_path, monkeypatch)
+    for command, expected in _steps(body):
+        seen = _typed(command)
+        pattern = "\n".join(_pattern(line) for line in expected)
+        assert re.fullmatch(pattern, "\n".join(seen)), "\n".join(
+            [f"{file.name}: $ {command}", *difflib.unified_diff(expected, seen, "expected", "seen", n=99, lineterm="")]
+        )
+
+
+def _lay(head: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The working directory, the state folder and the host of a transcript."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NUMATUNE_STATE_DIR", str(folder / "state"))
+    for name, text in head.get("files", {}).items():
+        (folder / name).write_text(text, encoding="utf-8")
+    tree = host_tree(**head.get("host", {}))
+    tree.update(head.get("tree", {}))
+    if head.get("live"):
+        kernel = FakeKernel(tree)
+        monkeypatch.setattr(api, "open_reader", lambda *_, **__: kernel)
+        monkeypatch.setattr(api, "open_host", lambda *_, **__: kernel)
+        return
+    reader = FakeKernel(tree)
+    for path, text in reader.files.items():
+        made = folder / "host" / path.lstrip("/")
+        made.parent.mkdir(parents=True, exist_ok=True)
+        made.write_text(text, encoding="utf-8")
+    for path, target in reader.links.items():
+        made = folder / "host" / path.lstrip("/")
+        made.parent.mkdir(parents=True, exist_ok=True)
+        made.symlink_to(Path("/".join(".." for _ in path.split("/")[2:]) or ".") / target.lstrip("/"))
+
+
+def _steps(body: str) -> Iterator[tuple[str, list[str]]]:
+    for step in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+        command, _, output = step.partition("\n")
+        yield command, output.rstrip("\n").splitlines()
+
+
+def _typed(command: str) -> list[str]:
+    """What a terminal shows of one command."""
+    program, *argv = shlex.split(command)
+    assert program == "numatune"
+    screen = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    code: int | str | None
+    with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
+        try:
+            code = main(argv)
+        except SystemExit as end:
+            code = end.code
+    screen.seek(0)
+    lines = screen.read().rstrip("\n").splitlines()
+    return lines if code == 0 else [*lines, f"[exit {code}]"]
+
+
+def _pattern(line: str) -> str:
+    if line.strip() == "...":
+        return r"(?:.*\n?)*?.*"
+    return r".*?".join(re.escape(part) for part in line.rstrip().split("..."))
