@@ -196,6 +196,10 @@ def _interrupt(shape: Shape, row: Row, node: int | None) -> dict[str, str]:
     tree[f"{base}/spurious"] = "count 0\nunhandled 0\nlast_unhandled 0 ms\n"
     if row.action:
         tree[f"{base}/{row.action.replace('/', '!')}/"] = ""
+    if row.managed:
+        tree[f"/sys/kernel/debug/irq/irqs/{row.number}"] = (
+            "handler:  handle_edge_irq\n            IRQD_AFFINITY_MANAGED\n"
+        )
     if row.managed and version(shape.kernel) >= (6, 12):
         shape.modes.update({f"{base}/smp_affinity_list": 0o444, f"{base}/smp_affinity": 0o444})
     tree |= {f"{system}/actions": f"{row.action}\n", f"{system}/chip_name": f"{row.chip}\n"}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from fakes.hugepages import Hugepages
+from fakes.irq import Interrupts
 from fakes.kernel import Behaviour
 from fakes.pairs import Pairs
 from fakes.refusals import Sysctls, WatchdogMask
 from fakes.thp import Choices, Flags
 
-USUAL: tuple[Behaviour, ...] = (Choices(), Flags(), Pairs(), WatchdogMask(), Sysctls())
+USUAL: tuple[Behaviour, ...] = (Choices(), Flags(), Pairs(), WatchdogMask(), Interrupts(), Hugepages(), Sysctls())

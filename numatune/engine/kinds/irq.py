@@ -1,0 +1,114 @@
+"""The CPUs of a device's interrupt, found by device and MSI index at every read and every write.
+
+A number is no identity: it changes when a driver is bound again, and another device may get it. msi_irqs/ tells whose a
+number is, /sys/kernel/irq/N/hwirq & 0x7ff which of the device's it is (Linux drivers/pci/msi/irqdomain.c).
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping
+
+from numatune.cpus import CpuSet
+from numatune.host.protocol import Host, Reader
+from numatune.settings.model import Setting
+from numatune.settings.plan import Change, Observation, Status
+from numatune.settings.targets import IrqAffinity
+
+_INDEX_BITS = 0x7FF
+_WRITABLE = 0o200
+
+_seen_at: dict[tuple[str, int], str] = {}
+"""(device, index) -> the number it had when last looked for. A hint, checked again on the host at each use: it makes a
+pass over 4,096 interrupts linear and can never name a stale number."""
+
+REFUSALS: Mapping[int, tuple[Status, str]] = {
+    errno.EPERM: (Status.UNCHANGEABLE, "the kernel manages this interrupt itself"),
+    errno.EIO: (Status.UNCHANGEABLE, "the kernel manages this interrupt itself"),  # before 6.12
+    errno.EROFS: (Status.DENIED, "/proc/irq is on a read-only mount"),
+    errno.EACCES: (Status.DENIED, "writing needs root"),
+    errno.ENOENT: (Status.UNSUPPORTED, "the device no longer has this interrupt"),
+    errno.ERANGE: (Status.FAILED, "the list names a CPU beyond those that this kernel can have"),
+    errno.EOVERFLOW: (Status.FAILED, "the mask names a CPU beyond those that this kernel can have"),
+    errno.EINVAL: (Status.FAILED, "none of the CPUs is online"),
+    errno.ENOSPC: (Status.FAILED, "these CPUs have no interrupt vector left"),
+    errno.EBUSY: (Status.FAILED, "the kernel is still moving this interrupt"),
+    errno.EAGAIN: (Status.FAILED, "the kernel is still moving this interrupt"),
+}
+"""What a refused write of an affinity means. It is refused as managed before its text is even parsed, so EPERM and EIO
+say nothing about the text."""
+
+
+def look(target: IrqAffinity, setting: Setting, reader: Reader) -> Observation:  # noqa: ARG001  # one signature for all kinds
+    """What the interrupt is asked to run on, and where it does run.
+
+    `errno` beside a text says why it cannot be written: EPERM from mode 0444 (managed, Linux 6.12 and later), EROFS.
+    `writable` is None where the mode allows it, because older kernels keep 0644 on managed ones too.
+    """
+    number = find(target, reader)
+    if number is None:
+        return Observation(None, errno.ENOENT, _folder(target.device))
+    where = f"/proc/irq/{number}/smp_affinity_list"
+    asked, state = reader.read(where), reader.stat(where)
+    if asked.text is None:
+        return Observation(None, asked.errno, where, number)
+    refusal = 0
+    if state and state.read_only:
+        refusal = errno.EROFS
+    elif state and not state.mode & _WRITABLE:
+        refusal = errno.EPERM
+    effective = (reader.read(f"/proc/irq/{number}/effective_affinity_list").text or "").strip() or None
+    return Observation(
+        asked.text,
+        refusal,
+        where,
+        number,
+        effective=effective,
+        pending=effective is not None and not _within(effective, asked.text),
+        writable=False if refusal else None,
+    )
+
+
+def write(target: IrqAffinity, change: Change, host: Host) -> int:
+    """Write to the number that the interrupt has now. 0 or the errno; ENOENT when the device has it no more."""
+    number = find(target, host)
+    if number is None:
+        return errno.ENOENT
+    for text in change.writes:
+        if failed := host.write(f"/proc/irq/{number}/smp_affinity_list", text):
+            return failed
+    return 0
+
+
+def find(target: IrqAffinity, reader: Reader) -> str | None:
+    """The number that the interrupt has at this moment, None when the device has none of that index.
+
+    A tree captured without /sys/kernel/irq gives no index; there a device's numbers count in ascending order.
+    """
+    key = (target.device, target.index)
+    hint = _seen_at.get(key)
+    if hint and reader.stat(f"{_folder(target.device)}/{hint}") and _index(hint, reader) == target.index:
+        return hint
+    numbers = reader.names(_folder(target.device))
+    if reader.stat("/sys/kernel/irq") is None:
+        return dict(enumerate(numbers)).get(target.index)
+    now = {_index(number, reader): number for number in numbers}
+    _seen_at.update({(target.device, index): number for index, number in now.items() if index is not None})
+    return now.get(target.index)
+
+
+def _folder(device: str) -> str:
+    return f"/sys/bus/pci/devices/{device}/msi_irqs"
+
+
+def _index(number: str, reader: Reader) -> int | None:
+    text = (reader.read(f"/sys/kernel/irq/{number}/hwirq").text or "").strip()
+    return int(text) & _INDEX_BITS if text.isdecimal() else None
+
+
+def _within(inner: str, outer: str) -> bool:
+    """Whether one list lies in the other. What is no list gives no ground to call anything pending."""
+    try:
+        return CpuSet.parse(inner) <= CpuSet.parse(outer)
+    except ValueError:
+        return True

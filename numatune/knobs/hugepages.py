@@ -1,0 +1,181 @@
+"""Hugepages: how many of which size each node keeps for hugetlb users."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, RootModel, model_validator
+
+from numatune.cpus import CpuSet
+from numatune.errors import Problem
+from numatune.knobs.base import Context, CpuSetField, Knob, Refused, Section
+from numatune.settings.codecs import Count, Text
+from numatune.settings.model import FitsFree, Impact, Phase, Setting, SettingId
+from numatune.settings.targets import HugepagePool, KernelFile, Nothing
+from numatune.topology.model import Section as TopologySection
+from numatune.topology.model import Topology
+
+_SIZE = re.compile(r"([1-9]\d*)(kB|K|M|G)\Z", re.ASCII)
+_SUMS = frozenset({"/proc/sys/vm/nr_hugepages", "/proc/sys/vm/nr_hugepages_mempolicy"})
+_KB = {"kB": 1, "K": 1, "M": 1 << 10, "G": 1 << 20}
+
+
+def kb_of(size: str) -> int:
+    """Kilobytes of a page size as a profile spells it: 2M, 2048kB, 1G. Raises ValueError."""
+    match = _SIZE.match(size)
+    if not match:
+        raise ValueError(f"{size!r} is no page size; accepted: a number with kB, K, M or G, like 2M or 2048kB")
+    kb = int(match[1]) * _KB[match[2]]
+    if kb & kb - 1:
+        raise ValueError(f"{size!r} is no page size; accepted: powers of two, like 2M, 512M or 1G")
+    return kb
+
+
+def spelled(kb: int) -> str:
+    """The shortest spelling: 2M of 2048."""
+    for unit in ("G", "M"):
+        if kb % _KB[unit] == 0:
+            return f"{kb // _KB[unit]}{unit}"
+    return f"{kb}kB"
+
+
+def size_key(size: str) -> str:
+    """One spelling for each size, so that 2M and 2048kB meet when profiles merge. Raises ValueError."""
+    return spelled(kb_of(size))
+
+
+def _size(size: str) -> str:
+    kb_of(size)
+    return size
+
+
+def _node(key: Any) -> Any:
+    return int(key) if isinstance(key, str) and key.isdecimal() else key
+
+
+Size = Annotated[str, AfterValidator(_size)]
+Pages = Annotated[int, Field(ge=0)]
+NodeId = Annotated[int, BeforeValidator(_node), Field(ge=0)]
+
+
+class Pool(Section):
+    """Pages of one size.
+
+    per_node  pages on each of `nodes`; null: not managed
+    nodes     by default every node that has CPUs and memory
+    by_node   pages on single nodes, before `per_node`; null: that node is not managed
+    """
+
+    per_node: Pages | None = None
+    nodes: CpuSetField | None = None
+    by_node: dict[NodeId, Pages | None] = Field(default_factory=dict)
+    why: str = ""
+    optional: bool | None = None
+
+    @model_validator(mode="after")
+    def _some(self) -> Pool:
+        if not self.model_fields_set & {"per_node", "by_node"}:
+            raise ValueError("no number of pages; accepted: per_node, by_node or both")
+        return self
+
+
+class Hugepages(RootModel[dict[Size, Pool | None]]):
+    """Hugepages by size: ``{2M: {per_node: 512}, 1G: {by_node: {0: 8}}}``.
+
+    Each node's own pool is set; vm.nr_hugepages is their sum and would be spread over all nodes.
+    """
+
+
+def settings(section: Hugepages, context: Context) -> tuple[Setting, ...]:
+    """One setting for each node and size; one row for a size or a node that this host has not."""
+    _alone(context)
+    return tuple(
+        setting for size, pool in section.root.items() if pool is not None for setting in _of_size(size, pool, context)
+    )
+
+
+def _alone(context: Context) -> None:
+    """Raise Refused when the profile sets the sum of the pools too: writing it would move every one of them."""
+    for other in context.made:
+        if isinstance(other.target, KernelFile) and _SUMS & set(other.target.paths):
+            found = f"beside {other.id} ({other.source}), which spreads its pages over all nodes"
+            raise Refused(((), Problem("", found, hint="keep one of the two")))
+
+
+def _of_size(size: str, pool: Pool, context: Context) -> Iterator[Setting]:
+    topology, kb = context.topology, kb_of(size)
+    if lacking := _lacking(kb, topology):
+        yield _setting(spelled(kb), Nothing("unsupported", lacking), _asked(pool), size, pool, context)
+        return
+    for node, pages in sorted(_pages(pool, topology).items()):
+        name = f"node{node}/{spelled(kb)}"
+        if lacking := _without(node, topology):
+            yield _setting(name, Nothing("unsupported", lacking), str(pages), size, pool, context)
+        else:
+            yield _setting(name, HugepagePool(node, kb), str(pages), size, pool, context)
+
+
+def _setting(name: str, target: HugepagePool | Nothing, want: str, size: str, pool: Pool, context: Context) -> Setting:
+    guard = None
+    if isinstance(target, HugepagePool):
+        guard = FitsFree(f"/sys/devices/system/node/node{target.node}/meminfo", target.kb << 10, target.folder)
+    return Setting(
+        id=SettingId(f"hugepages:{name}"),
+        target=target,
+        codec=Count() if guard else Text(),
+        want=want,
+        phase=Phase.HUGEPAGES,
+        section="hugepages",
+        source=context.source("hugepages", size),
+        why=pool.why,
+        optional=pool.optional,
+        family=f"hugepages:{spelled(kb_of(size))}",
+        impact_allowed=Impact.DISRUPTS if guard else None,
+        guard=guard,
+    )
+
+
+def _pages(pool: Pool, topology: Topology) -> dict[int, int]:
+    """Pages by node."""
+    nodes = pool.nodes
+    if nodes is None:
+        nodes = CpuSet(node.id for node in topology.nodes if node.kind == "cpu+mem")
+    asked: dict[int, int | None] = {node: pool.per_node for node in nodes} | pool.by_node
+    return {node: pages for node, pages in asked.items() if pages is not None}
+
+
+def _asked(pool: Pool) -> str:
+    """What is wanted, for a row that stands for a whole size."""
+    every = [] if pool.per_node is None else [f"{pool.per_node} per node"]
+    return ", ".join([*every, *(f"node {node}: {pages}" for node, pages in pool.by_node.items() if pages is not None)])
+
+
+def _lacking(kb: int, topology: Topology) -> str:
+    """Why this host has no pools of a size, or ""."""
+    if not topology.numa:
+        return "this kernel has no nodes, and so no pool of each; vm.nr_hugepages under sysctl: is all of them"
+    if not topology.hugepage_sizes:
+        return "this kernel has no hugepages (needs CONFIG_HUGETLBFS)"
+    if kb not in topology.hugepage_sizes:
+        offered = ", ".join(spelled(size) for size in sorted(topology.hugepage_sizes))
+        return f"this kernel has no hugepages of {spelled(kb)}; it offers {offered}"
+    return ""
+
+
+def _without(node_id: int, topology: Topology) -> str:
+    """Why a node has no pool, or ""."""
+    node = topology.node(node_id)
+    if node is None:
+        return f"this host has no node {node_id}; it has {CpuSet(node.id for node in topology.nodes)}"
+    return f"node {node_id} has no memory" if node.kind in ("cpu-only", "empty") else ""
+
+
+KNOB = Knob(
+    name="hugepages",
+    model=Hugepages,
+    reads=frozenset({TopologySection.NODES}),
+    settings=settings,
+    key=size_key,
+)

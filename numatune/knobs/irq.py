@@ -1,0 +1,124 @@
+"""Interrupts: which CPUs serve those of a device, by the first rule that matches, and where new ones start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from numatune.cpus import CpuSet
+from numatune.knobs.base import Asked, Context, CpuSetField, Knob, Section
+from numatune.knobs.irq_rules import Claim, NoPlace, Rule, claims, joined, place, slots, unmatched, usable
+from numatune.settings.codecs import CpuList, CpuMask, Text
+from numatune.settings.model import Phase, Setting, SettingId
+from numatune.settings.targets import IrqAffinity, KernelFile, Nothing
+from numatune.topology.model import Section as TopologySection
+
+DEFAULT_AFFINITY = "/proc/irq/default_smp_affinity"
+
+
+class Irq(Section):
+    """Interrupts of devices and the CPUs that serve them.
+
+    Only message-signalled interrupts are placed. Each is known by its device and MSI index: its number changes when a
+    driver is bound again, and its name is empty while a link is down.
+
+    default_affinity  CPUs for interrupts that become active later; it moves none that is active
+    rules             an interrupt goes to the first rule that matches it
+    """
+
+    default_affinity: Asked[CpuSetField] | None = None
+    rules: list[Rule] = Field(default_factory=list)
+
+
+def settings(section: Irq, context: Context) -> tuple[Setting, ...]:
+    """One setting for each interrupt that a rule gets; one row for each rule or device where nothing comes of it."""
+    made = [] if section.default_affinity is None else [_default(section.default_affinity, context)]
+    for number, claimed in enumerate(claims(section.rules, context.topology)):
+        made += _of_rule(number, section.rules[number], claimed, context)
+    return tuple(made)
+
+
+def _default(asked: Asked[CpuSet], context: Context) -> Setting:
+    """Of the whole machine: Linux Documentation/core-api/irq/irq-affinity.rst."""
+    cpus = context.topology.cpus
+    found = usable(asked.value, context.topology)
+    if isinstance(found, NoPlace):
+        return Setting(
+            id=SettingId("irq:default_smp_affinity"),
+            target=Nothing(found.status, found.reason),
+            codec=Text(),
+            want=str(asked.value),
+            phase=Phase.IRQ,
+            section="irq",
+            source=context.source("irq", "default_affinity"),
+            why=asked.why,
+            optional=asked.optional,
+        )
+    width = max(context.topology.machine.possible_cpus, (cpus.online | cpus.offline).last + 1)
+    return Setting(
+        id=SettingId("irq:default_smp_affinity"),
+        target=KernelFile((DEFAULT_AFFINITY,)),
+        codec=CpuMask(width=width),
+        want=found.cpus.mask(width),
+        phase=Phase.IRQ,
+        section="irq",
+        source=context.source("irq", "default_affinity"),
+        why=asked.why,
+        optional=asked.optional,
+        note=joined(found.note, "counts for interrupts that start later, moves none that is active"),
+    )
+
+
+def _of_rule(number: int, rule: Rule, claimed: tuple[Claim, ...], context: Context) -> Iterator[Setting]:
+    topology = context.topology
+    if not claimed:
+        nothing = NoPlace("not-applicable", unmatched(rule, topology))
+        yield _row(f"irq:rules/{number}", nothing, number, rule, context)
+    if rule.where is None:
+        return
+    spread: dict[CpuSet, tuple[CpuSet, ...]] = {}
+    for claim in claimed:
+        address = claim.device.address
+        found = place(rule, claim.device, topology)
+        if isinstance(found, NoPlace):
+            yield _row(f"irq:rules/{number}/{address}", found, number, rule, context)
+            continue
+        over = spread.get(found.cpus) or spread.setdefault(found.cpus, slots(found.cpus, rule.spread, topology))
+        for interrupt in claim.interrupts:
+            yield Setting(
+                id=SettingId(f"irq:{address}/{interrupt.index}"),
+                target=IrqAffinity(address, interrupt.index, interrupt.name),
+                codec=CpuList(),
+                want=str(over[interrupt.index % len(over)]),
+                phase=Phase.IRQ,
+                section="irq",
+                source=context.source("irq", "rules", str(number)),
+                why=rule.why,
+                optional=rule.optional,
+                family=f"irq:{address}",
+                note=found.note,
+            )
+
+
+def _row(name: str, nothing: NoPlace, number: int, rule: Rule, context: Context) -> Setting:
+    """A visible row: nothing of this rule can be done, for the whole host or for one device."""
+    return Setting(
+        id=SettingId(name),
+        target=Nothing(nothing.status, nothing.reason),
+        codec=Text(),
+        want=str(rule.where),
+        phase=Phase.IRQ,
+        section="irq",
+        source=context.source("irq", "rules", str(number)),
+        why=rule.why,
+        optional=rule.optional,
+    )
+
+
+KNOB = Knob(
+    name="irq",
+    model=Irq,
+    reads=frozenset({TopologySection.NODES, TopologySection.DEVICES, TopologySection.INTERRUPTS}),
+    settings=settings,
+)

@@ -1,0 +1,220 @@
+"""Which rule an interrupt falls under, and which CPUs that rule means: pure, over the topology."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from numatune.compat import override
+from numatune.cpus import CpuSet
+from numatune.knobs.base import CpuSetField, Section
+from numatune.topology.model import Device, DeviceKind, Interrupt, Node, Topology
+
+Spread = Literal["core", "cpu", "none"]
+
+
+def _where(value: Any) -> Any:
+    if isinstance(value, str) and value not in ("local", "all"):
+        try:
+            return CpuSet.parse(value)
+        except ValueError as error:
+            raise ValueError(
+                f"{value!r} is no place for interrupts; accepted: local, all, or CPUs like 0-3,8"
+            ) from error
+    return value
+
+
+Where = Annotated[Literal["local", "all"] | CpuSetField, BeforeValidator(_where)]
+"""The CPUs of the device's node, all online ones, or a set."""
+
+
+class Match(Section):
+    """What a rule is about: every key that is given must hold. All but `class` are globs."""
+
+    class_: DeviceKind | None = Field(default=None, alias="class")
+    address: str | None = None
+    driver: str | None = None
+    name: str | None = None
+    vector: str | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Match:
+        if not str(self):
+            raise ValueError("an empty match; accepted: at least one of class, address, driver, name, vector")
+        return self
+
+    def device(self, device: Device) -> bool:
+        """Whether a device is meant. `name` is any of its names (eth0, mlx5_0)."""
+        return (
+            (self.class_ is None or device.kind == self.class_)
+            and (self.address is None or fnmatchcase(device.address, self.address.lower()))
+            and (self.driver is None or fnmatchcase(device.driver, self.driver))
+            and (self.name is None or any(fnmatchcase(name, self.name) for name in device.names))
+        )
+
+    def interrupt(self, interrupt: Interrupt) -> bool:
+        """Whether one of that device's interrupts is meant. Its name is empty while a link is down."""
+        return self.vector is None or fnmatchcase(interrupt.name, self.vector)
+
+    @override
+    def __str__(self) -> str:
+        """As the profile would say it: ``class nic, name eth*``."""
+        asked = self.model_dump(by_alias=True, exclude_none=True)
+        return ", ".join(f"{key} {value}" for key, value in asked.items())
+
+
+class Rule(Section):
+    """Interrupts and the CPUs that serve them.
+
+    cpus       null: the kernel's or somebody else's business, no later rule gets them either; all when only
+               `away_from` is given
+    away_from  CPUs to keep them off
+    spread     core: vector N on the N-th core, round and round; cpu: the same CPU by CPU; none: each on the whole set
+    """
+
+    match: Match
+    cpus: Where | None = None
+    away_from: CpuSetField = Field(default_factory=CpuSet)
+    spread: Spread = "none"
+    why: str = ""
+    optional: bool | None = None
+
+    @model_validator(mode="after")
+    def _somewhere(self) -> Rule:
+        if not self.model_fields_set & {"cpus", "away_from"}:
+            raise ValueError("a rule without CPUs; accepted: cpus, away_from or both")
+        return self
+
+    @property
+    def where(self) -> Literal["local", "all"] | CpuSet | None:
+        """`cpus` with its default; None: not managed."""
+        return self.cpus if "cpus" in self.model_fields_set else "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The interrupts of one device that fall under one rule, by MSI index."""
+
+    device: Device
+    interrupts: tuple[Interrupt, ...]
+
+
+def claims(rules: Sequence[Rule], topology: Topology) -> tuple[tuple[Claim, ...], ...]:
+    """For every rule what it gets: an interrupt goes to the first rule that matches."""
+    by_device: dict[str, list[Interrupt]] = {}
+    for interrupt in topology.interrupts:
+        by_device.setdefault(interrupt.device, []).append(interrupt)
+    claimed: list[list[Claim]] = [[] for _ in rules]
+    for device in topology.devices:
+        left = sorted(by_device.get(device.address, ()), key=lambda interrupt: interrupt.index)
+        for rule, got in zip(rules, claimed, strict=True):
+            if left and rule.match.device(device):
+                taken = [interrupt for interrupt in left if rule.match.interrupt(interrupt)]
+                left = [interrupt for interrupt in left if not rule.match.interrupt(interrupt)]
+                if taken:
+                    got.append(Claim(device, tuple(taken)))
+    return tuple(map(tuple, claimed))
+
+
+def unmatched(rule: Rule, topology: Topology) -> str:
+    """Why a rule got nothing, as a phrase."""
+    devices = {device.address for device in topology.devices if rule.match.device(device)}
+    interrupts = [interrupt for interrupt in topology.interrupts if interrupt.device in devices]
+    if any(rule.match.interrupt(interrupt) for interrupt in interrupts):
+        return f"earlier rules take every interrupt that matches {rule.match}"
+    if devices and not interrupts:
+        return f"what matches {rule.match} has no message-signalled interrupts"
+    return f"no interrupt matches {rule.match}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """CPUs that may serve a device, never empty; `note` says what was left out or stands in."""
+
+    cpus: CpuSet
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NoPlace:
+    """There are none."""
+
+    status: Literal["not-applicable", "unsupported"]
+    reason: str
+
+
+def place(rule: Rule, device: Device, topology: Topology) -> Place | NoPlace:
+    """The CPUs that a rule means for a device."""
+    match rule.where:
+        case None:
+            return NoPlace("not-applicable", "not managed")
+        case "all":
+            return usable(topology.cpus.online, topology, rule.away_from)
+        case "local":
+            found = _local(device, topology)
+            if isinstance(found, NoPlace):
+                return found
+            kept = usable(found.cpus, topology, rule.away_from)
+            return kept if isinstance(kept, NoPlace) else Place(kept.cpus, joined(found.note, kept.note))
+        case asked:
+            return usable(asked, topology, rule.away_from)
+
+
+def usable(asked: CpuSet, topology: Topology, away_from: CpuSet | None = None) -> Place | NoPlace:
+    """`asked` without offline, isolated and nohz_full CPUs, which serve no interrupts, and without `away_from`."""
+    cpus = topology.cpus
+    if missing := asked - cpus.online - cpus.offline:
+        return NoPlace("unsupported", f"CPUs {missing} are not on this host; online are {cpus.online}")
+    quiet = cpus.isolated | cpus.nohz_full
+    kept = (asked & cpus.online) - quiet - (away_from or CpuSet())
+    offline, isolated = asked - cpus.online, asked & quiet
+    note = joined(f"offline {offline} left out" if offline else "", f"isolated {isolated} left out" if isolated else "")
+    if not kept:
+        whole = f"no CPU is left of {asked}" if asked else "no CPU is asked for"
+        away = f"{away_from} kept free" if away_from else ""
+        return NoPlace("unsupported", joined(whole, note, away))
+    return Place(kept, note)
+
+
+def slots(cpus: CpuSet, spread: Spread, topology: Topology) -> tuple[CpuSet, ...]:
+    """What vector 0, 1, 2 ... of a device is set to, starting again after the last."""
+    if spread == "none":
+        return (cpus,)
+    cores = [core.cpus & cpus for core in topology.cpus.cores]
+    strays = cpus - CpuSet(cpu for core in cores for cpu in core)
+    cores = sorted([core for core in (*cores, *(CpuSet([cpu]) for cpu in strays)) if core], key=lambda core: core.first)
+    if spread == "core":
+        return tuple(cores)
+    threads = sorted((rank, cpu) for core in cores for rank, cpu in enumerate(core))
+    return tuple(CpuSet([cpu]) for _, cpu in threads)
+
+
+def _local(device: Device, topology: Topology) -> Place | NoPlace:
+    """The CPUs of the device's node, or of the nearest node that has any. Where one node has all, nothing is far."""
+    with_cpus = [node for node in topology.nodes if node.cpus]
+    if len(with_cpus) <= 1:
+        return Place(topology.cpus.online)
+    if device.resolved_node is None:
+        return NoPlace("not-applicable", f"the node of {device.address} is unknown; name it under devices:")
+    node = topology.node(device.resolved_node)
+    if node is not None and node.cpus:
+        return Place(node.cpus)
+    near = _nearest(node.distances if node else {}, with_cpus)
+    if near is None:
+        return NoPlace("not-applicable", f"node {device.resolved_node} has no CPUs, and no distance tells the nearest")
+    return Place(near.cpus, f"node {device.resolved_node} has no CPUs; node {near.id} is the nearest that has")
+
+
+def _nearest(distances: Mapping[int, int], nodes: Sequence[Node]) -> Node | None:
+    """Of equally near ones the lowest."""
+    known = [node for node in nodes if node.id in distances]
+    return min(known, key=lambda node: (distances[node.id], node.id), default=None)
+
+
+def joined(*phrases: str) -> str:
+    """Phrases as one note."""
+    return "; ".join(phrase for phrase in phrases if phrase)
