@@ -73,7 +73,7 @@ def summary(rows: Iterable[Change], outcomes: Mapping[SettingId, Outcome] | None
         status = outcome.status if outcome else change.status
         total += 1
         statuses[status.value] += 1
-        differences += counts(change.setting, status, applying=outcomes is not None)
+        differences += not change.held and counts(change.setting, status, applying=outcomes is not None)
         changes += outcome.changed if outcome else outcomes is None and change.action is not Action.NONE
     by_status = dict(sorted(statuses.items()))
     return {"settings": total, "differences": differences, "changes": changes, "by_status": by_status}

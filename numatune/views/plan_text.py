@@ -59,6 +59,8 @@ def _summary(made: Plan, style: Style) -> list[str]:
 def _kind(change: Change) -> str:
     if change.action is not Action.NONE:
         return "to change"
+    if change.held:
+        return "on hold"
     return "held back" if change.status is Status.DRIFTED else change.status.value
 
 
@@ -84,7 +86,7 @@ def _next(made: Plan, style: Style, again: str) -> list[str]:
 
 
 def _is_stuck(change: Change) -> bool:
-    return change.action is Action.NONE and counts(change.setting, change.status)
+    return change.action is Action.NONE and not change.held and counts(change.setting, change.status)
 
 
 def _command(text: str, command: str, style: Style) -> list[str]:

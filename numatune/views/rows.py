@@ -62,7 +62,7 @@ def rows(
         key: object = setting.id
         if setting.family and not verbose:
             reason = outcome.reason if outcome else change.reason
-            key = (setting.section, setting.family, status, change.action, change.impact, reason, setting.why)
+            key = (setting.section, setting.family, status, change.action, change.impact, reason, change.held)
         made.setdefault(key, []).append(change)
     return [_row(group, outcomes or {}, verbose=verbose) for group in made.values()]
 
@@ -74,7 +74,7 @@ def _row(group: list[Change], outcomes: Mapping[SettingId, Outcome], *, verbose:
     if len(group) > 1:
         name = f"{setting.family} ({len(group)})"
     status = outcome.status if outcome else change.status
-    reason = outcome.reason if outcome else change.reason
+    reason = change.held or (outcome.reason if outcome else change.reason)
     told = [reason, setting.why] if verbose or not reason or change.action is not Action.NONE else [reason]
     if verbose and setting.source:
         told.append(f"[{setting.source}]")
@@ -95,6 +95,10 @@ def _symbol(change: Change, status: Status, *, done: bool) -> Segment:
 
 def _tag(change: Change, status: Status, *, done: bool) -> Segment:
     """The one word that a reader must not miss: the status, or what the change does to running work."""
+    if change.held and status is not Status.OK:
+        return "on hold", ("cyan",)
+    if status is Status.DRIFTED and change.action is Action.NONE:
+        return "held back", ("yellow",)
     if status not in {Status.OK, Status.DRIFTED}:
         paints = _symbol(change, status, done=done)[1]
         return status.value, paints
@@ -169,8 +173,6 @@ def _below(change: Change, *, done: bool) -> list[str]:
             lines.append("rollback cannot take this back")
         elif setting.undo == "nearest":
             lines.append("rollback comes near the original, not always back to it")
-    if change.impact is Impact.DISRUPTS and seen.users and not done:
-        lines.append(f"stands under: {', '.join(seen.users)}")
     if change.restart_needed:
         lines.append(f"keeps its old state until restarted: {', '.join(change.restart_needed)}")
     return lines

@@ -87,12 +87,28 @@ def test_a_bound_is_told_with_its_operator() -> None:
 
 def test_what_disrupts_is_marked_and_the_flag_named() -> None:
     row = change(
-        sysctl("x.y", "1"), "0", Status.DRIFTED, Action.NONE, impact=Impact.DISRUPTS, reason="needs --allow-disruption"
+        sysctl("x.y", "1"),
+        "0",
+        Status.DRIFTED,
+        Action.NONE,
+        impact=Impact.DISRUPTS,
+        reason="would disrupt running work",
     )
     text = shown(row)
-    assert "! x.y  0 (wanted 1)  disrupts running work: needs --allow-disruption" in text
+    assert "! x.y  0 (wanted 1)  held back: would disrupt running work" in text
     assert "sudo numatune apply llm-inference --allow-disruption" in text
     assert "0 to change · 1 held back" in text
+
+
+def test_what_disrupts_and_was_allowed_is_marked() -> None:
+    row = change(sysctl("x.y", "1"), "0", Status.DRIFTED, Action.UPDATE, impact=Impact.DISRUPTS)
+    assert "~ x.y  0 → 1  disrupts running work" in shown(row)
+
+
+def test_a_row_on_hold_says_whose_hold_it_is() -> None:
+    row = change(sysctl("x.y", "1"), "0", Status.DRIFTED, Action.NONE, held="until noon by alice")
+    assert "! x.y  0 (wanted 1)  on hold: until noon by alice" in shown(row)
+    assert "0 to change · 1 on hold" in shown(row)
 
 
 def test_a_guarded_row_names_its_override() -> None:
