@@ -1,0 +1,167 @@
+"""What would have to be done so that the host is as wanted. Pure: settings and what was seen in, rows out."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from numatune.engine import kinds
+from numatune.engine.order import order
+from numatune.settings.codecs import agree, meets, shown
+from numatune.settings.model import Impact, Setting, SettingId
+from numatune.settings.plan import Action, Change, Observation, Remembered, Status
+from numatune.settings.targets import Cgroup, Fact, IrqAffinity, KernelFile, Nothing, OwnedFile, UnitProperty
+
+Seen = Mapping[SettingId, Observation]
+
+_MADE = (Cgroup, OwnedFile)
+_ABSENT = frozenset({0, errno.ENOENT, errno.ENOTDIR})
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user allows: `allow_unsafe` names settings; `retry` tries again what was refused or clamped before."""
+
+    allow_disruption: bool = False
+    allow_unsafe: frozenset[str] = frozenset()
+    retry: bool = False
+
+
+def diff(
+    settings: Sequence[Setting],
+    seen: Seen,
+    options: Options,
+    remembered: Mapping[SettingId, Remembered] | None = None,
+) -> tuple[Change, ...]:
+    """One row a setting, in the order of writing. `remembered`: what was learned by trying, since this boot only."""
+    known = remembered or {}
+    by_id = {setting.id: setting for setting in settings}
+    rows: dict[SettingId, Change] = {}
+    for setting in settings:
+        chain = [setting]
+        while chain[-1].needs in by_id and chain[-1].needs not in rows and len(chain) <= len(by_id):
+            chain.append(by_id[chain[-1].needs])
+        for one in reversed(chain):
+            if one.id not in rows:
+                maker = rows.get(one.needs) if one.needs else None
+                rows[one.id] = row(one, seen[one.id], options, known.get(one.id), maker)
+    return order([rows[setting.id] for setting in settings])
+
+
+def row(
+    setting: Setting,
+    seen: Observation,
+    options: Options,
+    remembered: Remembered | None = None,
+    maker: Change | None = None,
+) -> Change:
+    """The row of one setting. `maker`: the row of the setting that makes its target."""
+    if isinstance(setting.target, Nothing):
+        return Change(setting, seen, Status(setting.target.status), reason=setting.target.reason)
+    if setting.want is None:
+        return Change(setting, seen, Status.OK, reason="watched")
+    if seen.text is None:
+        return _absent(setting, seen, options, maker)
+    if isinstance(setting.target, Cgroup) or meets(setting.codec, setting.want, seen.text):
+        return _held(setting, setting.want, seen)
+    return _differs(setting, setting.want, seen, options, remembered)
+
+
+def _differs(setting: Setting, want: str, seen: Observation, options: Options, remembered: Remembered | None) -> Change:
+    """A row whose text is not as wanted."""
+    have = seen.text or ""
+    if isinstance(setting.target, Fact):
+        return Change(setting, seen, Status.REBOOT, reason="needs the kernel command line and a reboot")
+    if seen.writable is False:
+        return _refused(setting, seen, kinds.refusal(setting.target, seen.errno or errno.EACCES))
+    if remembered and not options.retry and _still(setting, want, have, remembered):
+        return Change(setting, seen, remembered.status, reason=_learned(setting, remembered))
+    change = Change(setting, seen, Status.DRIFTED, Action.UPDATE, setting.codec.spell(want, have))
+    return _allowed(change, options)
+
+
+def _absent(setting: Setting, seen: Observation, options: Options, maker: Change | None) -> Change:
+    """A row whose target is not there, or cannot be read."""
+    if seen.errno not in _ABSENT:
+        code = errno.errorcode.get(seen.errno, str(seen.errno))
+        status = Status.DENIED if seen.errno in {errno.EACCES, errno.EPERM, errno.EROFS} else Status.FAILED
+        return Change(setting, seen, status, reason=f"cannot be read ({code})")
+    if isinstance(setting.target, _MADE):
+        if seen.writable is False:
+            refusal = seen.errno if seen.errno not in _ABSENT else errno.EACCES
+            return _refused(setting, seen, kinds.refusal(setting.target, refusal))
+        writes = setting.codec.spell(setting.want or "", None) if isinstance(setting.target, OwnedFile) else ()
+        return _allowed(Change(setting, seen, Status.DRIFTED, Action.CREATE, writes), options)
+    if maker is not None and maker.action is not Action.NONE:
+        writes = setting.codec.spell(setting.want or "", None)
+        change = Change(
+            setting, seen, Status.DRIFTED, Action.UPDATE, writes, reason=f"is there once {maker.setting.id} is"
+        )
+        return _allowed(change, options)
+    if maker is not None and maker.status is not Status.OK:
+        return Change(setting, seen, maker.status, reason=f"waits for {maker.setting.id}")
+    return Change(setting, seen, Status.UNSUPPORTED, reason=_why_absent(setting))
+
+
+def _why_absent(setting: Setting) -> str:
+    match setting.target:
+        case KernelFile(absent=str(known)) if known:
+            return known
+        case KernelFile():
+            return "this kernel has no such file"
+        case IrqAffinity():
+            return "the device has no such interrupt"
+        case _:
+            return "this host has no such thing"
+
+
+def _held(setting: Setting, want: str, seen: Observation) -> Change:
+    """A row whose text is as wanted: in force, in force later, or never."""
+    if seen.pending:
+        return Change(setting, seen, Status.PENDING, reason="in force at the next interrupt")
+    if isinstance(setting.target, KernelFile | UnitProperty) and seen.effective is not None:
+        wanted = shown(setting.codec, want)
+        if wanted and not meets(setting.codec, want, seen.effective):
+            reason = f"asked {wanted}, in force {shown(setting.codec, seen.effective) or 'nothing'}"
+            return Change(setting, seen, Status.CLAMPED, reason=reason)
+    return Change(setting, seen, Status.OK)
+
+
+def _refused(setting: Setting, seen: Observation, refusal: tuple[Status, str]) -> Change:
+    status, why = refusal
+    return Change(setting, seen, status, reason=why)
+
+
+def _still(setting: Setting, want: str, have: str, remembered: Remembered) -> bool:
+    """Whether what was learned is still true: the same was wanted, and the host holds what it held then."""
+    held = remembered.held
+    return agree(setting.codec, remembered.want, want) and held is not None and agree(setting.codec, held, have)
+
+
+def _learned(setting: Setting, remembered: Remembered) -> str:
+    if remembered.status is Status.CLAMPED:
+        held = shown(setting.codec, remembered.held)
+        return f"asked {shown(setting.codec, remembered.want)}, the kernel held {held}; --retry asks again"
+    return "the kernel refused it before; --retry asks again"
+
+
+def _allowed(change: Change, options: Options) -> Change:
+    """The change with its impact; without its action where it needs a leave that was not given."""
+    setting, seen = change.setting, change.seen
+    impact = setting.impact
+    if seen.in_use and setting.impact_in_use:
+        impact = setting.impact_in_use
+    if options.allow_disruption and setting.impact_allowed:
+        impact = setting.impact_allowed
+    users = seen.users if impact is Impact.NEW_PROCESSES else ()
+    change = replace(change, impact=impact, restart_needed=users)
+    against = ""
+    if seen.hands_off:
+        against = seen.hands_off
+    elif seen.unsafe and setting.id not in options.allow_unsafe:
+        against = f"{seen.unsafe}; --allow-unsafe {setting.id} writes it all the same"
+    elif impact is Impact.DISRUPTS and not options.allow_disruption:
+        stands = f" ({', '.join(seen.users)})" if seen.users else ""
+        against = f"would disrupt running work{stands}; --allow-disruption does it all the same"
+    return replace(change, action=Action.NONE, writes=(), reason=against) if against else change

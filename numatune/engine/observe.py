@@ -1,0 +1,49 @@
+"""The only read of current values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from numatune.engine import conflicts, guards, kinds
+from numatune.host.protocol import Reader
+from numatune.settings.codecs import meets
+from numatune.settings.model import Setting, SettingId
+from numatune.settings.plan import Observation
+from numatune.settings.targets import Target
+
+
+def flat(settings: Iterable[Setting]) -> tuple[Setting, ...]:
+    """Settings and their companions, each target once; what is asked for wins over what is only watched."""
+    found: dict[Target, Setting] = {}
+    todo = list(settings)
+    for setting in todo:
+        found.setdefault(setting.target, setting)
+    while todo:
+        companions = [companion for setting in todo for companion in setting.companions]
+        todo = [companion for companion in companions if companion.target not in found]
+        for companion in todo:
+            found.setdefault(companion.target, companion)
+    return tuple(found.values())
+
+
+def observe(
+    settings: Iterable[Setting], reader: Reader, *, name_conflicts: bool = True
+) -> dict[SettingId, Observation]:
+    """What the host holds for each setting, with guards evaluated.
+
+    `name_conflicts`: also name who else sets it, for which configuration files and the process list are read.
+    """
+    wanted = tuple(settings)
+    seen = {setting.id: look(setting, reader) for setting in wanted}
+    return conflicts.named(wanted, seen, reader) if name_conflicts else seen
+
+
+def look(setting: Setting, reader: Reader) -> Observation:
+    """What the host holds for one setting; its guard is asked only where the wanted value is not held."""
+    seen = kinds.look(setting, reader)
+    if setting.guard is None or setting.want is None:
+        return seen
+    if seen.text is not None and meets(setting.codec, setting.want, seen.text):
+        return seen
+    return replace(seen, unsafe=guards.figure(setting.guard, setting.want, seen.text, reader))

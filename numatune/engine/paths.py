@@ -1,0 +1,44 @@
+"""Where numatune keeps what it remembers. All of it is the host's: with another root it lies below that."""
+
+from __future__ import annotations
+
+import os
+
+_STATE = "/var/lib/numatune"
+_LOCK = "/run/numatune/lock"
+_VARIABLE = "NUMATUNE_STATE_DIR"
+
+
+def state(root: str = "/") -> str:
+    """The state folder; NUMATUNE_STATE_DIR, taken as it is, moves it."""
+    moved = os.environ.get(_VARIABLE)
+    return os.path.abspath(moved) if moved else _below(root, _STATE)  # noqa: PTH100  # pathlib costs a start-up
+
+
+def lock(root: str = "/") -> str:
+    """The lock file. One a host, whatever the state folder: two of those still write to one kernel."""
+    return _below(root, _LOCK)
+
+
+def runs(state_folder: str) -> str:
+    """The folder of the journals: 000001.jsonl, one a run."""
+    return f"{state_folder}/runs"
+
+
+def applied(state_folder: str) -> str:
+    """The applied set."""
+    return f"{state_folder}/applied.json"
+
+
+def holds(state_folder: str) -> str:
+    """What drift and repair leave alone for a while."""
+    return f"{state_folder}/holds.json"
+
+
+def confirm(state_folder: str) -> str:
+    """A run that waits to be confirmed."""
+    return f"{state_folder}/confirm.json"
+
+
+def _below(root: str, path: str) -> str:
+    return root.rstrip("/") + path
