@@ -12,7 +12,7 @@ from numatune.settings.codecs import agree
 from numatune.settings.drift import DriftRow
 from numatune.settings.journal import LastSeen
 from numatune.settings.model import Setting, SettingId
-from numatune.settings.plan import Action, Change, Status, counts
+from numatune.settings.plan import Action, Change, Status, counts, is_row
 from numatune.settings.targets import (
     Cgroup,
     Fact,
@@ -59,7 +59,7 @@ def compare(
     return tuple(
         _row(change, applied.get(change.setting.id), holds, now, rebooted=rebooted)
         for change in changes
-        if change.setting.want is not None
+        if is_row(change)
     )
 
 
@@ -70,7 +70,8 @@ def _row(change: Change, before: AppliedRow | None, holds: Sequence[Hold], now: 
     if hold and change.status not in _AS_WANTED:
         return DriftRow(replace(change, held=held.said(hold)), first + second, last)
     told = before is not None and first == SAME and _told(change.setting, before)
-    return DriftRow(change, first + second, last, counted=counts(change.setting, change.status) and not told)
+    counted = second == RELEASE or (counts(change.setting, change.status) and not told)
+    return DriftRow(change, first + second, last, counted=counted)
 
 
 def _told(setting: Setting, before: AppliedRow) -> bool:

@@ -127,8 +127,8 @@ class Plan:
 
     @property
     def rows(self) -> tuple[Change, ...]:
-        """What a person asked for: everything but the watched companions."""
-        return tuple(change for change in self.changes if change.setting.want is not None)
+        """What a person asked for, or no longer asks for: everything but the watched companions."""
+        return tuple(change for change in self.changes if is_row(change))
 
     @property
     def to_do(self) -> tuple[Change, ...]:
@@ -160,6 +160,11 @@ class Remembered:
     boot_id: str
 
 
+def is_row(change: Change) -> bool:
+    """Whether people are shown this change: a released thing that goes away has no wanted value either."""
+    return change.setting.want is not None or change.action is Action.RELEASE
+
+
 def counts(setting: Setting, status: Status, *, applying: bool = False) -> bool:
     """Whether a row makes the exit code 2. `applying`: apply itself does not count `reboot`."""
     if setting.optional is True or setting.want is None:
@@ -173,4 +178,8 @@ def counts(setting: Setting, status: Status, *, applying: bool = False) -> bool:
 
 def differences(changes: Iterable[Change]) -> int:
     """How many rows of a plan count."""
-    return sum(counts(change.setting, change.status) for change in changes if not change.held)
+    return sum(
+        change.action is Action.RELEASE or counts(change.setting, change.status)
+        for change in changes
+        if not change.held
+    )

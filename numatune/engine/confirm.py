@@ -1,0 +1,144 @@
+"""Take a run back unless somebody confirms it in time: for changes that may cut the only way to the host.
+
+The wait is armed before the first write. Where systemd is process 1 a transient timer waits, else a process of ours in
+a session of its own (engine/timer.py); both end in the same ``numatune rollback --run N``. Who arms, confirms or rolls
+back holds the host's lock, so a run is either confirmed or taken back, never half of each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+
+from numatune.engine import store, when
+from numatune.errors import NumatuneError
+from numatune.host.protocol import Host
+from numatune.settings.applied import Waiting
+from numatune.settings.journal import RunStart
+
+_PASSED_ON = ("NUMATUNE_STATE_DIR", "PYTHONPATH")
+"""What a systemd unit, which has an environment of its own, must know to find the same state and the same numatune."""
+
+_LOCK_WAIT = 3600
+"""Seconds that the rollback waits for an apply that is still writing when its time is over."""
+
+_END_WAIT = 5.0
+
+
+def waits(path: str, boot_id: str) -> Waiting | None:
+    """What waits for confirm; None after a reboot, which ends every wait. Raises TrustError, StateError."""
+    found = store.load(path, Waiting)
+    return found if found and found.boot_id == boot_id else None
+
+
+def arm(path: str, host: Host, start: RunStart, seconds: int) -> Waiting:
+    """Start the wait for a run that is about to write, and store it at `path`.
+
+    Raises NumatuneError when it cannot start: then the run must not begin.
+    """
+    run, who, boot_id = start.run, start.who, start.boot_id
+    command = undo_command(host, run)
+    until = when.stamp(seconds)
+    if host.root == "/" and host.real("/run/systemd/system"):
+        unit = _start_unit(host, run, seconds, command)
+        waiting = Waiting(run, until, who, boot_id, "systemd", unit=unit)
+    else:
+        pid = _start_process(path, run, seconds, command)
+        waiting = Waiting(run, until, who, boot_id, "process", pid=pid, started=_started(pid))
+    try:
+        store.save(path, waiting)
+    except BaseException:
+        _stop(waiting, host)
+        raise
+    return waiting
+
+
+def disarm(path: str, host: Host, waiting: Waiting) -> bool:
+    """End the wait; with the lock held, also a rollback that it started and that still waits for the lock.
+
+    False when nothing waited any more. Touches only a unit or process that this wait started. Raises NumatuneError when
+    it does not end.
+    """
+    stopped = _stop(waiting, host)
+    store.remove(path)
+    return stopped
+
+
+def undo_command(host: Host, run: int) -> tuple[str, ...]:
+    """The argv that takes a run back. ``-P``: nothing is imported from the folder that it happens to run in."""
+    where = () if host.root == "/" else ("--root", host.root, "--root-is-live")
+    wait = ("--wait", str(_LOCK_WAIT))
+    return (sys.executable, "-P", "-m", "numatune", *where, "rollback", "--run", str(run), "--yes", *wait)
+
+
+def _start_unit(host: Host, run: int, seconds: int, command: tuple[str, ...]) -> str:
+    unit = f"numatune-confirm-{run}"
+    passed = tuple(f"--setenv={name}={os.environ[name]}" for name in _PASSED_ON if name in os.environ)
+    timing = (f"--on-active={seconds}s", "--timer-property=AccuracySec=1s")
+    said = f"--description=roll numatune's run {run} back unless it is confirmed"
+    ran = host.run(("systemd-run", "--quiet", "--collect", f"--unit={unit}", said, *timing, *passed, "--", *command))
+    if ran.code:
+        reason = ran.err.strip() or f"systemd-run ended with {ran.code}"
+        raise NumatuneError("--confirm-within", f"no timer could be started: {reason}", hint="nothing was changed")
+    return unit
+
+
+def _start_process(path: str, run: int, seconds: int, command: tuple[str, ...]) -> int:
+    """Pid of the waiting process."""
+    argv = (sys.executable, "-P", "-m", "numatune.engine.timer", str(seconds), path, str(run), *command)
+    ran = subprocess.run(  # noqa: S603  # an argv list of our own
+        argv,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd="/",
+        start_new_session=True,
+        check=False,
+    )
+    if ran.returncode or not ran.stdout.strip().isdecimal():
+        reason = ran.stderr.strip().splitlines()[-1:] or [f"it ended with {ran.returncode}"]
+        raise NumatuneError("--confirm-within", f"no timer could be started: {reason[0]}", hint="nothing was changed")
+    return int(ran.stdout)
+
+
+def _stop(waiting: Waiting, host: Host) -> bool:
+    if waiting.method == "process":
+        return _end(waiting.pid, waiting.started)
+    names = (f"{waiting.unit}.timer", f"{waiting.unit}.service")
+    alive = any(host.ask(("systemctl", "is-active", "--quiet", name)).code == 0 for name in names)
+    if alive and (ran := host.run(("systemctl", "stop", *names))).code:
+        raise NumatuneError(waiting.unit, f"does not stop: {ran.err.strip()}", hint=f"systemctl stop {names[0]}")
+    return alive
+
+
+def _end(pid: int, started: str) -> bool:
+    """End our process, and no other that has its number by now. False when it is gone already."""
+    if pid == os.getpid():
+        return False
+    try:
+        fd = os.pidfd_open(pid)
+    except OSError:
+        return False
+    try:
+        if not started or _started(pid) != started:
+            return False
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(fd, signal.SIGKILL)
+        if not select.select([fd], [], [], _END_WAIT)[0]:
+            raise NumatuneError(f"process {pid}", "waits for confirm and does not end")
+    finally:
+        os.close(fd)
+    return True
+
+
+def _started(pid: int) -> str:
+    """Start time of a process in clock ticks since boot, field 22 of /proc/PID/stat; "" when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123  # pathlib costs a start-up
+            return file.read().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""

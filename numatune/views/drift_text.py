@@ -1,0 +1,97 @@
+"""Drift for people: nothing when clean, else one line a difference, and a line that says what it was compared with."""
+
+from __future__ import annotations
+
+from numatune.settings.drift import Drift, DriftRow
+from numatune.settings.plan import Action
+from numatune.views.style import Paint, Style, plural
+from numatune.views.values import current, held, wanted
+
+_PAINTS: dict[str, Paint] = {
+    "M": "yellow",
+    "D": "red",
+    "R": "magenta",
+    "-": "dim",
+    "A": "green",
+    "X": "cyan",
+    "!": "red",
+}
+_LONG = 60
+
+
+def drift(found: Drift, style: Style, *, verbose: bool = False) -> str:
+    """The rows that count, are held, or were put back (all with `verbose`) and a summary; "" when there are none."""
+    rows = [row for row in found.rows if verbose or row.counted or row.change.held or row.repaired]
+    if not rows:
+        return ""
+    width = max(len(row.change.setting.id) for row in rows)
+    lines = [_line(row, width, style) for row in rows]
+    return "\n".join([*lines, _summary(found, style)])
+
+
+def notes(found: Drift) -> list[str]:
+    """What must be known to read the rows."""
+    made = [f"{found.anew}: values were worked out anew from the stored profile"] if found.anew else []
+    return [*made, "the host was restarted since the last apply"] if found.rebooted and found.counted else made
+
+
+def repaired(row: DriftRow) -> str:
+    """One repair, for a log: ``put back sysctl:vm.swappiness: 60 -> 10 (also set by tuned, pid 812)``."""
+    change = row.change
+    who = f" ({'; '.join(_owners(row))})" if change.seen.conflicts else ""
+    return f"put back {change.setting.id}: {current(change) or 'gone'} -> {wanted(change.setting)}{who}"
+
+
+def _line(row: DriftRow, width: int, style: Style) -> str:
+    letters = "".join(style.paint(letter, _PAINTS[letter]) if letter in _PAINTS else letter for letter in row.letters)
+    told = ", ".join(filter(None, (_outlook(row), row.change.held, row.note, *_owners(row))))
+    line = f"{letters} {row.change.setting.id:{width}}  {_values(row)}"
+    return style.spell(f"{line}; {told}" if told else line)
+
+
+def _values(row: DriftRow) -> str:
+    now = _short(current(row.change))
+    if row.letters[0] not in "MDR" or row.last is None:
+        return now
+    return f"{_short(held(row.change, row.last.held))} → {'gone' if row.change.seen.text is None else now}"
+
+
+def _outlook(row: DriftRow) -> str:
+    """What the second letter means here, in words."""
+    change = row.change
+    if row.repaired:
+        return f"put back to {_short(wanted(change.setting))}"
+    match change.action:
+        case Action.RELEASE:
+            back = wanted(change.setting)
+            return "no longer wanted: apply would " + ("take it away" if back is None else f"give {_short(back)} back")
+        case Action.CREATE:
+            return "apply would make it"
+        case Action.NONE if row.letters[1] == "!":
+            return f"wanted {_short(wanted(change.setting))}: {change.reason or change.status.value}"
+        case Action.NONE:
+            return ""
+        case _:
+            return f"apply would set {_short(wanted(change.setting))}"
+
+
+def _owners(row: DriftRow) -> list[str]:
+    conflicts = row.change.seen.conflicts
+    return [f"also set{f' to {c.value}' if c.value else ''} by {c.owner}, {c.where}" for c in conflicts]
+
+
+def _short(text: str | None) -> str:
+    if not text:
+        return "nothing"
+    first = " ".join(text.split())
+    return first if len(first) <= _LONG else f"{first[:_LONG]}…"
+
+
+def _summary(found: Drift, style: Style) -> str:
+    what = "the last apply" if found.stored else "its profile"
+    parts = [f"{plural(found.counted, 'difference')} from {' '.join(info.name for info in found.profiles)}"]
+    if found.since:
+        when = found.since.replace("T", " ").replace("Z", " UTC")
+        run = f", run {found.run}" if found.run else ""
+        parts.append(f"{'applied' if found.stored else what} {when}{run}")
+    return style.paint(style.separator.join(parts), "bold")
