@@ -8,7 +8,7 @@ from typing import assert_never
 
 from numatune.engine import holds as held
 from numatune.settings.applied import AppliedRow, Hold
-from numatune.settings.codecs import agree
+from numatune.settings.codecs import agree, alike
 from numatune.settings.drift import DriftRow
 from numatune.settings.journal import LastSeen
 from numatune.settings.model import Setting, SettingId
@@ -90,7 +90,7 @@ def since_apply(change: Change, last: LastSeen | None, *, rebooted: bool) -> str
     if last is None:
         return NEVER
     now = change.seen.text
-    if now == last.held or (now is not None and last.held is not None and agree(change.setting.codec, last.held, now)):
+    if alike(change.setting.codec, last.held, now):
         return SAME
     if rebooted and not outlives_reboot(change.setting.target):
         return RESET

@@ -45,6 +45,7 @@ __all__ = [
     "UnitSet",
     "Words",
     "agree",
+    "alike",
     "bytes_of",
     "meets",
     "shown",
@@ -57,6 +58,11 @@ def agree(codec: Codec, a: str, b: str) -> bool:
         return codec.same(a, b)
     except ValueError:
         return a.strip() == b.strip()
+
+
+def alike(codec: Codec, a: str | None, b: str | None) -> bool:
+    """`agree` of what is there; None, a thing that is not there, is like None alone."""
+    return a is b if a is None or b is None else agree(codec, a, b)
 
 
 def meets(codec: Codec, want: str, have: str) -> bool:

@@ -1,0 +1,93 @@
+"""Plans that are saved, and carried out later on a host that has not moved since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from numatune.engine import store
+from numatune.engine.diff import Options, diff
+from numatune.engine.observe import observe
+from numatune.errors import MovedError, Problem, StateError
+from numatune.host.protocol import Reader
+from numatune.settings.applied import SavedPlan
+from numatune.settings.codecs import alike, shown
+from numatune.settings.model import SettingId
+from numatune.settings.plan import Action, Change, HostInfo, Observation, Remembered
+
+
+def save(path: str, saved: SavedPlan) -> None:
+    """Write the plan to a file. Raises StateError."""
+    store.save(path, saved)
+
+
+def load(path: str) -> SavedPlan:
+    """Read a saved plan. Raises TrustError, and StateError when there is none or a newer numatune wrote it."""
+    found = store.load(path, SavedPlan)
+    if found is None:
+        raise StateError(path, "is no file", hint="numatune plan PROFILE --out FILE writes one")
+    return found
+
+
+def check(
+    saved: SavedPlan, reader: Reader, now: HostInfo, newest_run: int, remembered: Mapping[SettingId, Remembered]
+) -> None:
+    """Look at every row again. Raises MovedError, naming all that is no longer as it was when the plan was saved."""
+    problems = [*_host(saved, now, newest_run), *_rows(saved, reader, remembered)]
+    if problems:
+        error = MovedError("", problems[0].found)
+        hint = Problem("", "nothing was changed", hint="make the plan again: numatune plan PROFILE --out FILE")
+        error.problems = (*problems, hint)
+        raise error
+
+
+def _host(saved: SavedPlan, now: HostInfo, newest_run: int) -> Iterator[Problem]:
+    then = saved.plan.host
+    if then.boot_id != now.boot_id:
+        yield Problem("host", "was restarted since the plan was saved, or is another one")
+    if then.fingerprint != now.fingerprint:
+        yield Problem(
+            "host", "has other nodes, CPUs, devices, interrupts or another kernel than when the plan was saved"
+        )
+    if saved.since != newest_run:
+        yield Problem("host", f"run {newest_run} came after the plan was saved")
+
+
+def _rows(saved: SavedPlan, reader: Reader, remembered: Mapping[SettingId, Remembered]) -> Iterator[Problem]:
+    changes = saved.plan.changes
+    seen = observe((change.setting for change in changes), reader, name_conflicts=False)
+    moved = [problem for change in changes if (problem := _moved(change, seen[change.setting.id]))]
+    yield from moved
+    if not moved:
+        yield from _other_plan(saved, seen, remembered)
+
+
+def _moved(change: Change, now: Observation) -> Problem | None:
+    """Another value, or the same value of another thing: an interrupt with another number, a cgroup made again."""
+    then, setting = change.seen, change.setting
+    if not alike(setting.codec, then.text, now.text):
+        before, after = (shown(setting.codec, text) for text in (then.text, now.text))
+        return Problem(setting.id, f"held {_said(before)} when the plan was saved, holds {_said(after)} now")
+    if then.identity != now.identity:
+        return Problem(setting.id, f"was {then.identity or 'not there'}, is {now.identity or 'gone'} now")
+    return None
+
+
+def _other_plan(
+    saved: SavedPlan, seen: Mapping[SettingId, Observation], remembered: Mapping[SettingId, Remembered]
+) -> Iterator[Problem]:
+    """Rows that would now be handled in another way: work has moved onto a cgroup, memory for a pool has gone."""
+    options = Options(saved.allow_disruption, frozenset(saved.allow_unsafe), saved.retry)
+    planned = {change.setting.id: change for change in saved.plan.changes if change.action is not Action.RELEASE}
+    for now in diff([change.setting for change in planned.values()], seen, options, remembered):
+        then = planned[now.setting.id]
+        if not then.held and _handling(then) != _handling(now):
+            reason = f" ({now.reason})" if now.reason else ""
+            yield Problem(now.setting.id, f"would be handled in another way now: {now.action}, {now.impact}{reason}")
+
+
+def _handling(change: Change) -> tuple[Action, tuple[str, ...], str]:
+    return change.action, change.writes, change.impact if change.action is not Action.NONE else ""
+
+
+def _said(value: str | None) -> str:
+    return "nothing" if value is None else repr(value)
