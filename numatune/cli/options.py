@@ -52,6 +52,24 @@ def add_differences_ok(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--differences-ok", action="store_true", help="exit 0 also when differences remain (not 2)")
 
 
+def add_consent(parser: argparse.ArgumentParser) -> None:
+    """``--yes --wait SECONDS``, of commands that change the host."""
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask; needed where nobody can answer")
+    parser.add_argument(
+        "--wait", type=float, default=60.0, metavar="SECONDS", help="for another run to end (default: 60)"
+    )
+
+
+def need_consent(args: argparse.Namespace) -> None:
+    """Raises UsageError when --yes is missing and nobody is there to ask."""
+    from numatune.cli.terminal import interactive
+    from numatune.errors import UsageError
+
+    if not args.yes and (args.json or not interactive()):
+        hint = "--check shows what would be done" if "check" in args else ""
+        raise UsageError("--yes", "is needed where nobody can be asked", hint=hint)
+
+
 def names(text: str) -> list[str]:
     """``a,b`` as a list."""
     return [name.strip() for name in text.split(",") if name.strip()]

@@ -34,3 +34,12 @@ def remark(text: str) -> None:
         print("".join(char if char.isprintable() else "?" for char in text), file=sys.stderr, flush=True)  # noqa: T201  # the command line is where numatune prints
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
+def whisper(text: str) -> None:
+    """Put text on stderr as it is, without a new line: progress. A terminal that went away must not stop the work."""
+    import contextlib
+
+    with contextlib.suppress(OSError):
+        sys.stderr.write(text)
+        sys.stderr.flush()

@@ -40,10 +40,9 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the plan."""
-    from numatune.cli.output import say, say_json
-
+    """Print the plan, or the schema of its JSON."""
     if args.schema:
+        from numatune.cli.output import say
         from numatune.views.plan_json import schema
 
         say(schema().rstrip())
@@ -52,8 +51,13 @@ def run(args: argparse.Namespace) -> int:
         from numatune.errors import UsageError
 
         raise UsageError("", "no profile", accepted="numatune plan PROFILE...", hint="numatune profiles list")
+    return show(args)
 
+
+def show(args: argparse.Namespace) -> int:
+    """Work the plan out and print it."""
     from numatune import api
+    from numatune.cli.output import say, say_json
     from numatune.settings.plan import differences
 
     made = api.plan(api.open_reader(args.root, live=args.root_is_live), options.request(args))

@@ -15,13 +15,13 @@ _LAST = {Status.OK.value: 1, Status.UNCHANGEABLE.value: 2, Status.NOT_APPLICABLE
 """What the summary tells last, because nobody need act on it."""
 
 
-def plan(made: Plan, style: Style, *, again: str, verbose: bool = False) -> str:
-    """What would be done. `again`: the words after ``numatune apply`` that would carry this plan out."""
+def plan(made: Plan, style: Style, *, again: str = "", verbose: bool = False) -> str:
+    """What would be done. `again`: the words after ``numatune apply`` that would carry this plan out; "": not told."""
     lines = [
         *_head("Plan", made.profiles, made.host, style),
         *table(rows(made.rows, verbose=verbose), style, verbose=verbose),
     ]
-    return "\n".join([*lines, "", *_summary(made, style), *_next(made, style, again)])
+    return "\n".join([*lines, "", *_summary(made, style), *(_next(made, style, again) if again else ())])
 
 
 def report(

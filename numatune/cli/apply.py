@@ -1,0 +1,111 @@
+"""``numatune apply``: make the host as a profile says, keeping the originals."""
+
+from __future__ import annotations
+
+import argparse
+
+from numatune.cli import options
+from numatune.compat import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numatune.api.applying import Applied
+    from numatune.cli.parser import Commands
+    from numatune.settings.plan import Plan
+
+_EXAMPLES = f"""\
+Examples
+  sudo numatune apply llm-inference                   shows the plan and asks first
+  sudo numatune apply llm-inference --yes             for scripts: nobody is there to ask
+  sudo numatune apply llm-inference --only sysctl,thp two sections
+  numatune apply llm-inference --check                the plan, nothing else
+  sudo numatune apply a.yaml --on-error rollback      all of it or nothing
+
+What was there before is kept: numatune rollback gives it back, also after a
+kill or a power cut in the middle. Applying twice changes nothing the second
+time.
+
+{options.SYMBOLS}
+
+Exit codes: 0 the host is as wanted, 2 differences remain, 1 nothing was done
+or all was taken back, 75 another run holds the lock."""
+
+
+def add(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Register the parser."""
+    parser = commands.add_parser(
+        "apply",
+        parents=[common],
+        description="Make this host as the profiles say. Originals are on disk before the first write.",
+        epilog=_EXAMPLES,
+    )
+    options.add_profiles(parser)
+    options.add_selection(parser)
+    options.add_differences_ok(parser)
+    parser.add_argument("--check", action="store_true", help="print the plan and change nothing")
+    options.add_consent(parser)
+    parser.add_argument("--why", default="", metavar="TEXT", help="a reason, kept in the history")
+    parser.add_argument(
+        "--on-error",
+        choices=("continue", "rollback"),
+        help="after a refused write go on (default, unless the profile says otherwise) or take the run back",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Apply, and print what came of it."""
+    if args.check:
+        from numatune.cli import plan
+
+        return plan.show(args)
+
+    from numatune import api
+
+    options.need_consent(args)
+    host = api.open_host(args.root, live=args.root_is_live)
+    from numatune.cli.progress import progress
+
+    with progress() as tell:
+        done = api.apply(
+            host,
+            options.request(args),
+            why=args.why,
+            wait=args.wait,
+            on_error=args.on_error,
+            confirm=None if args.yes else lambda made: _confirmed(made, args),
+            progress=tell,
+        )
+    if done.declined:
+        from numatune.cli.output import remark
+
+        remark("numatune: nothing was changed")
+        return 1
+    _print(done, args)
+    if done.taken_back:
+        return 1
+    return options.exit_code(done.differences, args)
+
+
+def _confirmed(made: Plan, args: argparse.Namespace) -> bool:
+    """Show the plan and ask."""
+    from numatune.cli.output import say
+    from numatune.cli.terminal import ask, style
+    from numatune.views import plan_text
+    from numatune.views.style import plural
+
+    say(plan_text.plan(made, style(args), verbose=args.verbose))
+    return ask(f"Apply {plural(len(made.to_do), 'change')} to this host?")
+
+
+def _print(done: Applied, args: argparse.Namespace) -> None:
+    from numatune.cli.output import say, say_json
+
+    if args.json:
+        from numatune.views import plan_json
+
+        say_json(plan_json.report(done.plan, done.outcomes, done.run))
+    else:
+        from numatune.cli.terminal import style
+        from numatune.views import plan_text
+
+        say(plan_text.report(done.plan, done.outcomes, style(args), run=done.run, verbose=args.verbose))

@@ -1,0 +1,31 @@
+"""Progress on a terminal: one line on stderr that is gone when the work is done."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+
+from numatune.cli.output import whisper
+
+_MANY = 10
+"""Fewer writes than that are over before anybody could read about them."""
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Callable[[int, int, str], None] | None]:
+    """A function that is told (done, total, what is next), or None where nobody watches."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield None
+        return
+    import shutil
+
+    from numatune.views.progress import line
+    from numatune.views.style import Style
+
+    style = Style(unicode="utf" in sys.stderr.encoding.lower(), width=shutil.get_terminal_size().columns)
+    try:
+        yield lambda done, total, what: whisper(f"\r\033[K{line(done, total, what, style)}") if total >= _MANY else None
+    finally:
+        whisper("\r\033[K")
