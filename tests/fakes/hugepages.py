@@ -68,6 +68,7 @@ class Pool:
         total, surplus = self.number("nr"), self.number("surplus")
         if want > total:
             got = min(want - total, self._room())
+            self._take_blocks(got)
             self._add(nr=got, free=got, surplus=-surplus)
         else:
             gone = total - max(want, total - self.number("free"))
@@ -94,15 +95,29 @@ class Pool:
         fitting = sum(count * ((4 << order) // self.kb) for order, count in enumerate(blocks))
         return min(whole, fitting)
 
+    def _take_blocks(self, pages: int) -> None:
+        """The largest first; what is too much of the last one is handed back in halves."""
+        blocks, own = _blocks(self.kernel, self.node), (self.kb // 4).bit_length() - 1
+        if blocks is None:
+            return
+        for order in range(len(blocks) - 1, own - 1, -1):
+            each = 1 << order - own
+            taken = min(blocks[order], -(-pages // each))
+            blocks[order] -= taken
+            pages -= taken * each
+        _put_blocks(self.kernel, self.node, blocks)
+
 
 def _compact(kernel: FakeKernel, node: int) -> None:
     blocks = _blocks(kernel, node)
-    if blocks is None:
-        return
-    largest = len(blocks) - 1
-    whole = [0] * largest + [_free_kb(kernel, node) // (4 << largest)]
+    if blocks is not None:
+        largest = len(blocks) - 1
+        _put_blocks(kernel, node, [0] * largest + [_free_kb(kernel, node) // (4 << largest)])
+
+
+def _put_blocks(kernel: FakeKernel, node: int, blocks: list[int]) -> None:
     lines = kernel.files[_BUDDIES].splitlines(keepends=True)
-    line = f"Node {node}, zone   Normal " + " ".join(map(str, whole)) + "\n"
+    line = f"Node {node}, zone   Normal " + " ".join(map(str, blocks)) + "\n"
     kernel.files[_BUDDIES] = "".join(line if held.startswith(f"Node {node},") else held for held in lines)
 
 

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import errno
-
+from numatune.engine.kinds.access import refused
 from numatune.host.protocol import Host, Reader
 from numatune.settings.codecs import meets
 from numatune.settings.model import Impact, Setting
 from numatune.settings.plan import Change, Observation
 from numatune.settings.targets import HugepagePool
 
-_WRITABLE = 0o200
 
-
-def look(target: HugepagePool, setting: Setting, reader: Reader) -> Observation:  # noqa: ARG001  # one signature for all kinds
+def look(target: HugepagePool, setting: Setting, reader: Reader) -> Observation:
     """The persistent pages. `effective` tells when the pool has surplus pages besides, which go with their last user.
 
-    `errno` beside a text says why it cannot be written: EROFS, or EACCES from the mode.
+    Whether it can be written is asked only where the wanted count is not held; `errno` beside a text then says why not.
     """
     where = f"{target.folder}/nr_hugepages"
-    total, state = reader.read(where), reader.stat(where)
+    total = reader.read(where)
     if total.text is None:
         return Observation(None, total.errno, where)
     text, effective = total.text, None
     surplus = _count(reader.read(f"{target.folder}/surplus_hugepages").text)
     if surplus:
         text, effective = f"{_count(total.text) - surplus}\n", f"{_count(total.text)} with {surplus} surplus"
-    refusal = 0
-    if state and state.read_only:
-        refusal = errno.EROFS
-    elif state and not state.mode & _WRITABLE:
-        refusal = errno.EACCES
+    if setting.want is None or meets(setting.codec, setting.want, text):
+        return Observation(text, where=where, effective=effective)
+    refusal = refused(where, reader)
     return Observation(text, refusal, where, effective=effective, writable=not refusal)
 
 

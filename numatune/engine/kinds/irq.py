@@ -10,13 +10,14 @@ import errno
 from collections.abc import Mapping
 
 from numatune.cpus import CpuSet
+from numatune.engine.kinds.access import refused
 from numatune.host.protocol import Host, Reader
+from numatune.settings.codecs import meets
 from numatune.settings.model import Setting
 from numatune.settings.plan import Change, Observation, Status
 from numatune.settings.targets import IrqAffinity
 
 _INDEX_BITS = 0x7FF
-_WRITABLE = 0o200
 
 _seen_at: dict[tuple[str, int], str] = {}
 """(device, index) -> the number it had when last looked for. A hint, checked again on the host at each use: it makes a
@@ -39,34 +40,28 @@ REFUSALS: Mapping[int, tuple[Status, str]] = {
 say nothing about the text."""
 
 
-def look(target: IrqAffinity, setting: Setting, reader: Reader) -> Observation:  # noqa: ARG001  # one signature for all kinds
+def look(target: IrqAffinity, setting: Setting, reader: Reader) -> Observation:
     """What the interrupt is asked to run on, and where it does run.
 
-    `errno` beside a text says why it cannot be written: EPERM from mode 0444 (managed, Linux 6.12 and later), EROFS.
-    `writable` is None where the mode allows it, because older kernels keep 0644 on managed ones too.
+    Whether it can be written is asked only where the wanted mask is not held; `errno` beside a text then says why not:
+    EPERM from mode 0444 (managed, Linux 6.12 and later), EROFS. `writable` None: older kernels keep 0644 on managed
+    ones, so only trying would tell.
     """
     number = find(target, reader)
     if number is None:
         return Observation(None, errno.ENOENT, _folder(target.device))
     where = f"/proc/irq/{number}/smp_affinity_list"
-    asked, state = reader.read(where), reader.stat(where)
+    asked = reader.read(where)
     if asked.text is None:
         return Observation(None, asked.errno, where, number)
-    refusal = 0
-    if state and state.read_only:
-        refusal = errno.EROFS
-    elif state and not state.mode & _WRITABLE:
-        refusal = errno.EPERM
     effective = (reader.read(f"/proc/irq/{number}/effective_affinity_list").text or "").strip() or None
-    return Observation(
-        asked.text,
-        refusal,
-        where,
-        number,
-        effective=effective,
-        pending=effective is not None and not _within(effective, asked.text),
-        writable=False if refusal else None,
-    )
+    pending = effective is not None and not _within(effective, asked.text)
+    if setting.want is None or meets(setting.codec, setting.want, asked.text):
+        return Observation(asked.text, 0, where, number, effective, pending)
+    refusal = refused(where, reader)
+    if refusal == errno.EACCES:
+        refusal = errno.EPERM
+    return Observation(asked.text, refusal, where, number, effective, pending, writable=False if refusal else None)
 
 
 def write(target: IrqAffinity, change: Change, host: Host) -> int:
