@@ -1,0 +1,81 @@
+"""A cgroup directory: there or not, and who lives in it."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+
+from numatune.host.protocol import Host, Reader
+from numatune.settings.model import Setting
+from numatune.settings.plan import Action, Change, Observation
+from numatune.settings.targets import Cgroup
+
+_MOST = 12
+"""Populated cgroups named; more are counted."""
+
+_PIDS = 3
+"""Processes named of each; more are counted."""
+
+
+def look(target: Cgroup, setting: Setting, reader: Reader) -> Observation:  # noqa: ARG001  # one signature for all kinds
+    """Text "here", and the inode as identity. Where it is not there: whether the folder around it takes a new one."""
+    state = reader.stat(target.path)
+    if state is None:
+        around = reader.stat(target.path.rpartition("/")[0])
+        refusal = errno.EROFS if around is not None and around.read_only else 0
+        return Observation(None, refusal or errno.ENOENT, target.path, writable=not refusal)
+    return Observation("here", 0, target.path, str(state.inode))
+
+
+def write(target: Cgroup, change: Change, host: Host) -> int:
+    """Make the folder, or remove it when it is empty of cgroups and processes. 0 or the errno."""
+    return host.drop(target.path) if change.action is Action.DELETE else host.make(target.path)
+
+
+def hurt(setting: Setting, have: str, folder: str, reader: Reader) -> tuple[str, ...]:
+    """Who in the cgroup `folder` feels the change from `have` to what is wanted, () when nobody does.
+
+    More CPUs or memory hurt nobody; other memory nodes always do, because cgroup v2 moves pages at the write.
+    """
+    if setting.impact_in_use is None or setting.want is None:
+        return ()
+    try:
+        grows = setting.codec.grows(have, setting.want)
+    except ValueError:
+        grows = None
+    if grows and not setting.id.endswith("/mems"):
+        return ()
+    return users(folder, reader)
+
+
+def users(folder: str, reader: Reader) -> tuple[str, ...]:
+    """Populated cgroups at and below `folder`, each with some of its processes, () when there are none.
+
+    ``vllm.service (1234 python3, 1240 ray, 3 more)``: the unit or path, pids and their comm, nothing else of them.
+    """
+    if "populated 0" in (reader.read(f"{folder}/cgroup.events").text or ""):
+        return ()
+    found = list(_populated(folder, folder, reader))
+    if len(found) > _MOST:
+        return (*found[:_MOST], f"{len(found) - _MOST} more cgroups")
+    return tuple(found)
+
+
+def _populated(folder: str, top: str, reader: Reader) -> Iterator[str]:
+    pids = (reader.read(f"{folder}/cgroup.procs").text or "").split()
+    if pids:
+        named = [f"{pid} {(reader.read(f'/proc/{pid}/comm').text or '?').strip()}" for pid in pids[:_PIDS]]
+        if len(pids) > _PIDS:
+            named.append(f"{len(pids) - _PIDS} more")
+        yield f"{_name(folder, top)} ({', '.join(named)})"
+    for name in reader.names(folder):
+        if reader.names(f"{folder}/{name}"):
+            yield from _populated(f"{folder}/{name}", top, reader)
+
+
+def _name(folder: str, top: str) -> str:
+    """The unit that a cgroup is, or lies in; else its path from the folder asked about."""
+    for part in reversed(folder.split("/")):
+        if part.endswith((".service", ".scope", ".slice")):
+            return part
+    return f"{top.rpartition('/')[2]}{folder.removeprefix(top)}"

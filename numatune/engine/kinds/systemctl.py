@@ -1,0 +1,56 @@
+"""Asking systemd, and telling it: always an argv list, never a shell string."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping
+
+from numatune.host.protocol import Host, Ran, Reader
+
+NOT_SYSTEMD = errno.ENOSYS
+"""There is no systemctl, or no systemd behind it."""
+
+_NOT_BOOTED = ("has not been booted with systemd", "Host is down", "Failed to connect to bus")
+_MEANINGS = (
+    ("not been booted with systemd", errno.ENOSYS),
+    ("Access denied", errno.EACCES),
+    ("authentication required", errno.EACCES),
+    ("Permission denied", errno.EACCES),
+    ("Read-only file system", errno.EROFS),
+    ("already exists", errno.EEXIST),
+    ("File exists", errno.EEXIST),
+    ("not found", errno.ENOENT),
+    ("does not exist", errno.ENOENT),
+    ("not loaded", errno.ENOENT),
+    ("is masked", errno.EPERM),
+    ("Unknown assignment", errno.EOPNOTSUPP),
+)
+"""What systemctl says on its standard error in the C locale, as the errno of the same meaning."""
+
+_MISSING_COMMAND = 127
+_TIMED_OUT = 124
+
+
+def show(unit: str, properties: tuple[str, ...], reader: Reader) -> Mapping[str, str] | int:
+    """Properties of a unit by name, or an errno: NOT_SYSTEMD, or why it did not answer. An unknown unit answers too."""
+    asked = tuple(part for name in properties for part in ("-p", name))
+    ran = reader.ask(("systemctl", "show", *asked, "--", unit))
+    if failed := errno_of(ran):
+        return failed
+    return dict(line.partition("=")[::2] for line in ran.out.splitlines() if "=" in line)
+
+
+def tell(argv: tuple[str, ...], host: Host) -> int:
+    """``systemctl`` with these arguments, as root without a password prompt. 0 or the errno."""
+    return errno_of(host.run(("systemctl", "--no-ask-password", *argv)))
+
+
+def errno_of(ran: Ran) -> int:
+    """0 for success, else the errno that means what systemctl said; EIO when that is nothing known."""
+    if ran.code == 0:
+        return 0
+    if ran.code == _MISSING_COMMAND or any(words in ran.err for words in _NOT_BOOTED):
+        return NOT_SYSTEMD
+    if ran.code == _TIMED_OUT:
+        return errno.ETIMEDOUT
+    return next((code for words, code in _MEANINGS if words in ran.err), errno.EIO)
