@@ -1,0 +1,117 @@
+"""Message-signalled interrupts by device and MSI index.
+
+A device's msi_irqs/ names its Linux numbers; /sys/kernel/irq/N/hwirq & 0x7ff is the index (drivers/pci/msi/irqdomain.c:
+the device is above those bits). A tree without /sys/kernel/irq counts a device's numbers in ascending order, and one
+without msi_irqs/ has its devices from the chip names of /proc/interrupts: ``PCI-MSIX-0000:41:00.0  3-edge``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from numatune.cpus import CpuSet
+from numatune.discover.read import cpu_list, cpu_mask, number, text
+from numatune.host.protocol import Reader
+from numatune.topology.model import Device, Interrupt
+
+INDEX_BITS = 0x7FF
+_OWNER = re.compile(r"MSIX?-([0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\Z")
+_HWIRQ = re.compile(r"(\d+)(?:-.*)?\Z", re.ASCII)
+_TRIGGERS = frozenset({"Edge", "Level", "None", "edge", "level", "fasteoi"})
+_NUMBERS = re.compile(r"\d+", re.ASCII)
+_MODES_TELL = (6, 12)
+"""Since then a managed interrupt's smp_affinity is 0444 (Linux commit c7718e5c76d4)."""
+
+_WRITABLE = 0o200
+
+
+class Row(NamedTuple):
+    """A line of /proc/interrupts: `chip` PCI-MSIX-0000:41:00.0, `hwirq` 3, `action` ice-eth0-TxRx-2."""
+
+    chip: str = ""
+    hwirq: int | None = None
+    action: str = ""
+
+
+def interrupts(reader: Reader, devices: Sequence[Device], kernel: str) -> tuple[Interrupt, ...]:
+    """Of all PCI devices, by device in their order, then by index. `kernel`: its release."""
+    folders = {name for name in reader.names("/sys/kernel/irq") if name.isdecimal()}
+    rows = {} if folders else table(reader.read("/proc/interrupts").text or "")
+    owned = {device.address: _msi_irqs(reader, device.address) for device in devices}
+    by_order = not folders
+    if not any(owned.values()):
+        rows = {int(name): _row(reader, int(name)) for name in folders} or rows
+        owned = _owned_by_chip(devices, rows)
+        by_order = False
+    modes_tell = _version(kernel) >= _MODES_TELL
+    found = []
+    for address, numbers in owned.items():
+        told = {irq: rows[irq] if irq in rows else _row(reader, irq) for irq in numbers}
+        for place, (irq, row) in enumerate(told.items()):
+            index = place if by_order or row.hwirq is None else row.hwirq & INDEX_BITS
+            base = f"/proc/irq/{irq}"
+            held = reader.stat(f"{base}/smp_affinity_list") if modes_tell else None
+            found.append(
+                Interrupt(
+                    number=irq,
+                    device=address,
+                    index=index,
+                    name=row.action,
+                    chip=row.chip,
+                    movable=bool(held.mode & _WRITABLE) if held else None,
+                    requested=_affinity(reader, f"{base}/smp_affinity"),
+                    effective=_affinity(reader, f"{base}/effective_affinity"),
+                )
+            )
+    places = {address: place for place, address in enumerate(owned)}
+    return tuple(sorted(found, key=lambda irq: (places[irq.device], irq.index)))
+
+
+def table(held: str) -> dict[int, Row]:
+    """/proc/interrupts by number, without the kernel's own lines (NMI, LOC)."""
+    head, _, body = held.partition("\n")
+    columns = len(head.split())
+    rows = {}
+    for line in body.splitlines():
+        name, _, rest = line.partition(":")
+        words = rest.split()[columns:]
+        if not name.strip().isdecimal() or not words:
+            continue
+        hwirq = _HWIRQ.match(words[1]) if len(words) > 1 else None
+        action = words[3:] if len(words) > 2 and words[2] in _TRIGGERS else words[2:]  # noqa: PLR2004  # chip, hwirq, trigger
+        rows[int(name)] = Row(words[0], int(hwirq[1]) if hwirq else None, " ".join(action))
+    return rows
+
+
+def _msi_irqs(reader: Reader, address: str) -> list[int]:
+    """Linux numbers, ascending."""
+    names = reader.names(f"/sys/bus/pci/devices/{address}/msi_irqs")
+    return sorted(int(name) for name in names if name.isdecimal())
+
+
+def _owned_by_chip(devices: Sequence[Device], rows: Mapping[int, Row]) -> dict[str, list[int]]:
+    """Numbers by address, from what the chips are called."""
+    owned: dict[str, list[int]] = {device.address: [] for device in devices}
+    for irq, row in sorted(rows.items()):
+        owner = _OWNER.search(row.chip)
+        if owner:
+            owned.setdefault(owner[1], []).append(irq)
+    return owned
+
+
+def _row(reader: Reader, irq: int) -> Row:
+    """From /sys/kernel/irq/N, which has a vector without an action too (a link that is down)."""
+    base = f"/sys/kernel/irq/{irq}"
+    return Row(
+        text(reader, f"{base}/chip_name") or "", number(reader, f"{base}/hwirq"), text(reader, f"{base}/actions") or ""
+    )
+
+
+def _affinity(reader: Reader, path: str) -> CpuSet | None:
+    return cpu_list(reader, f"{path}_list") or cpu_mask(reader, path)
+
+
+def _version(kernel: str) -> tuple[int, ...]:
+    return tuple(int(piece) for piece in _NUMBERS.findall(kernel)[:2])
