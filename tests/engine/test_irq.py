@@ -98,6 +98,15 @@ def test_a_tree_without_sys_kernel_irq_counts_a_devices_numbers():
     assert look(setting(9), memory(old)).errno == errno.ENOENT
 
 
+@pytest.mark.parametrize("remapping", [False, True])
+def test_a_tree_without_msi_irqs_has_the_chip_names_of_proc_interrupts(*, remapping: bool):
+    tree = host_tree(nics=1, nvmes=1, remapping=remapping)
+    bare = Tree({path: text for path, text in tree.items() if "/msi_irqs/" not in path})
+    assert look(setting(3), memory(bare)).identity == "27"
+    assert look(setting(1, device="0000:42:00.0"), memory(bare)).identity == "30"
+    assert look(setting(9), memory(bare)).errno == errno.ENOENT
+
+
 def test_without_remapping_a_move_waits_for_the_next_interrupt():
     kernel = busy_host()
     assert write(kernel, setting(2), "5") == 0

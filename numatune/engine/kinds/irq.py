@@ -7,7 +7,9 @@ number is, /sys/kernel/irq/N/hwirq & 0x7ff which of the device's it is (Linux dr
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from numatune.cpus import CpuSet
 from numatune.engine.kinds.access import refused
@@ -18,6 +20,7 @@ from numatune.settings.plan import Change, Observation, Status
 from numatune.settings.targets import IrqAffinity
 
 _INDEX_BITS = 0x7FF
+_ROW = re.compile(r"^ *(\d+):[ \d]*\S*MSIX?-([0-9a-f]+:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) +(\d+)", re.ASCII | re.MULTILINE)
 
 _seen_at: dict[tuple[str, int], str] = {}
 """(device, index) -> the number it had when last looked for. A hint, checked again on the host at each use: it makes a
@@ -78,13 +81,16 @@ def write(target: IrqAffinity, change: Change, host: Host) -> int:
 def find(target: IrqAffinity, reader: Reader) -> str | None:
     """The number that the interrupt has at this moment, None when the device has none of that index.
 
-    A tree captured without /sys/kernel/irq gives no index; there a device's numbers count in ascending order.
+    A captured tree may lack what a kernel has: without msi_irqs/ the chip names of /proc/interrupts tell
+    (``PCI-MSIX-0000:41:00.0  3-edge``), without /sys/kernel/irq a device's numbers count in ascending order.
     """
     key = (target.device, target.index)
     hint = _seen_at.get(key)
     if hint and reader.stat(f"{_folder(target.device)}/{hint}") and _index(hint, reader) == target.index:
         return hint
     numbers = reader.names(_folder(target.device))
+    if not numbers and not reader.live:
+        return _by_chip(reader.read("/proc/interrupts").text or "").get(key)
     if reader.stat("/sys/kernel/irq") is None:
         return dict(enumerate(numbers)).get(target.index)
     now = {_index(number, reader): number for number in numbers}
@@ -99,6 +105,12 @@ def _folder(device: str) -> str:
 def _index(number: str, reader: Reader) -> int | None:
     text = (reader.read(f"/sys/kernel/irq/{number}/hwirq").text or "").strip()
     return int(text) & _INDEX_BITS if text.isdecimal() else None
+
+
+@lru_cache(maxsize=1)
+def _by_chip(table: str) -> Mapping[tuple[str, int], str]:
+    """Numbers by device and index, of a whole /proc/interrupts."""
+    return {(row[2], int(row[3]) & _INDEX_BITS): row[1] for row in _ROW.finditer(table)}
 
 
 def _within(inner: str, outer: str) -> bool:
