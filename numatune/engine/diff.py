@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from numatune.engine import kinds
+from numatune.engine.kinds import systemctl
 from numatune.engine.order import order
 from numatune.settings.codecs import agree, meets, shown
 from numatune.settings.model import Impact, Setting, SettingId
 from numatune.settings.plan import Action, Change, Observation, Remembered, Status
-from numatune.settings.targets import Cgroup, Fact, IrqAffinity, KernelFile, Nothing, OwnedFile, UnitProperty
+from numatune.settings.targets import Cgroup, Fact, IrqAffinity, KernelFile, Nothing, OwnedFile, UnitProperty, UnitState
 
 Seen = Mapping[SettingId, Observation]
 
@@ -83,25 +84,32 @@ def _differs(setting: Setting, want: str, seen: Observation, options: Options, r
 
 def _absent(setting: Setting, seen: Observation, options: Options, maker: Change | None) -> Change:
     """A row whose target is not there, or cannot be read."""
-    if seen.errno not in _ABSENT:
-        code = errno.errorcode.get(seen.errno, str(seen.errno))
-        status = Status.DENIED if seen.errno in {errno.EACCES, errno.EPERM, errno.EROFS} else Status.FAILED
-        return Change(setting, seen, status, reason=f"cannot be read ({code})")
+    if refusal := _out_of_reach(setting, seen):
+        return _refused(setting, seen, refusal)
+    if maker is not None and maker.action is Action.NONE and (maker.status is not Status.OK or maker.seen.pending):
+        return Change(setting, seen, maker.status, reason=f"waits for {maker.setting.id}")
     if isinstance(setting.target, _MADE):
-        if seen.writable is False:
-            refusal = seen.errno if seen.errno not in _ABSENT else errno.EACCES
-            return _refused(setting, seen, kinds.refusal(setting.target, refusal))
         writes = setting.codec.spell(setting.want or "", None) if isinstance(setting.target, OwnedFile) else ()
         return _allowed(Change(setting, seen, Status.DRIFTED, Action.CREATE, writes), options)
     if maker is not None and maker.action is not Action.NONE:
+        comes = f"is there once {maker.setting.id} is"
+        if maker.seen.pending:  # a unit that does not run keeps what it is told, and has no files yet
+            return Change(setting, seen, Status.PENDING, reason=comes)
         writes = setting.codec.spell(setting.want or "", None)
-        change = Change(
-            setting, seen, Status.DRIFTED, Action.UPDATE, writes, reason=f"is there once {maker.setting.id} is"
-        )
-        return _allowed(change, options)
-    if maker is not None and maker.status is not Status.OK:
-        return Change(setting, seen, maker.status, reason=f"waits for {maker.setting.id}")
+        return _allowed(Change(setting, seen, Status.DRIFTED, Action.UPDATE, writes, reason=comes), options)
     return Change(setting, seen, Status.UNSUPPORTED, reason=_why_absent(setting))
+
+
+def _out_of_reach(setting: Setting, seen: Observation) -> tuple[Status, str] | None:
+    """Why nothing can be done about what is not there, None when it can be made, or just is not there."""
+    if isinstance(setting.target, _MADE) and seen.writable is False:
+        return kinds.refusal(setting.target, seen.errno if seen.errno not in _ABSENT else errno.EACCES)
+    if isinstance(setting.target, UnitProperty | UnitState):
+        return systemctl.unknown(setting.target.unit, seen.errno)
+    if seen.errno not in _ABSENT:
+        status = Status.DENIED if seen.errno in {errno.EACCES, errno.EPERM, errno.EROFS} else Status.FAILED
+        return status, f"cannot be read ({errno.errorcode.get(seen.errno, str(seen.errno))})"
+    return None
 
 
 def _why_absent(setting: Setting) -> str:
@@ -119,7 +127,9 @@ def _why_absent(setting: Setting) -> str:
 def _held(setting: Setting, want: str, seen: Observation) -> Change:
     """A row whose text is as wanted: in force, in force later, or never."""
     if seen.pending:
-        return Change(setting, seen, Status.PENDING, reason="in force at the next interrupt")
+        unit = setting.target.unit if isinstance(setting.target, UnitProperty) else ""
+        reason = f"in force once {unit} starts" if unit else "in force at the next interrupt"
+        return Change(setting, seen, Status.PENDING, reason=reason)
     if isinstance(setting.target, KernelFile | UnitProperty) and seen.effective is not None:
         wanted = shown(setting.codec, want)
         if wanted and not meets(setting.codec, want, seen.effective):

@@ -6,6 +6,7 @@ import errno
 from collections.abc import Mapping
 
 from numatune.host.protocol import Host, Ran, Reader
+from numatune.settings.plan import Status
 
 NOT_SYSTEMD = errno.ENOSYS
 """There is no systemctl, or no systemd behind it."""
@@ -43,6 +44,19 @@ def show(unit: str, properties: tuple[str, ...], reader: Reader) -> Mapping[str,
 def tell(argv: tuple[str, ...], host: Host) -> int:
     """``systemctl`` with these arguments, as root without a password prompt. 0 or the errno."""
     return errno_of(host.run(("systemctl", "--no-ask-password", *argv)))
+
+
+def unknown(unit: str, code: int) -> tuple[Status, str]:
+    """What it means that nothing is known of a unit: its row's status, and why in words."""
+    match code:
+        case errno.ENOENT:
+            return Status.UNSUPPORTED, f"{unit} is not installed"
+        case errno.EOPNOTSUPP:
+            return Status.UNSUPPORTED, "this version of systemd has no such property (AllowedCPUs= came with 244)"
+        case errno.ENOSYS:
+            return Status.DENIED, "systemd cannot be asked here"
+        case _:
+            return Status.DENIED, f"systemd does not answer ({errno.errorcode.get(code, str(code))})"
 
 
 def errno_of(ran: Ran) -> int:
