@@ -41,10 +41,15 @@ def chosen(settings: Iterable[Setting], only: Collection[str], skip: Collection[
 def compose(parts: Iterable[tuple[Part, Sequence[Setting]]]) -> tuple[Setting, ...]:
     """What several parts want together, of each what it chose; on one target the later part wins."""
     merged: dict[Target | SettingId, Setting] = {}
+    where: dict[SettingId, Target | SettingId] = {}
     for part, settings in parts:
         for setting in chosen(settings, part.only, part.skip):
-            merged = {key: old for key, old in merged.items() if old.id != setting.id}
-            merged[_place(setting)] = setting
+            place = _place(setting)
+            if where.get(setting.id, place) != place:
+                del merged[where[setting.id]]
+            if place in merged:
+                del where[merged[place].id]
+            merged[place], where[setting.id] = setting, place
     return tuple(merged.values())
 
 
