@@ -172,12 +172,12 @@ def usable(asked: CpuSet, topology: Topology, away_from: CpuSet | None = None) -
     quiet = cpus.isolated | cpus.nohz_full
     kept = (asked & cpus.online) - quiet - (away_from or CpuSet())
     offline, isolated = asked - cpus.online, asked & quiet
-    note = joined(f"offline {offline} left out" if offline else "", f"isolated {isolated} left out" if isolated else "")
-    if not kept:
-        whole = f"no CPU is left of {asked}" if asked else "no CPU is asked for"
-        away = f"{away_from} kept free" if away_from else ""
-        return NoPlace("unsupported", joined(whole, note, away))
-    return Place(kept, note)
+    if kept:
+        left_out = [name for name, some in (("offline", offline), ("isolated", isolated)) if some]
+        return Place(kept, f"{' and '.join(left_out)} CPUs left out" if left_out else "")
+    gone = (("offline", offline), ("isolated", isolated), ("kept free", asked & (away_from or CpuSet())))
+    reasons = (f"{some} {name}" for name, some in gone if some)
+    return NoPlace("unsupported", joined(f"no CPU is left of {asked or 'an empty set'}", *reasons))
 
 
 def slots(cpus: CpuSet, spread: Spread, topology: Topology) -> tuple[CpuSet, ...]:
