@@ -1,1 +1,13 @@
-"""Every knob there is, one line each."""
+"""Every knob there is, one line each, in the order in which they make settings: a knob may look at what was made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numatune.knobs import hugepages, irq
+from numatune.knobs.base import Knob
+
+KNOBS: tuple[Knob[Any], ...] = (
+    hugepages.KNOB,
+    irq.KNOB,
+)
