@@ -79,7 +79,7 @@ def _differs(setting: Setting, want: str, seen: Observation, options: Options, r
     if remembered and not options.retry and _still(setting, want, have, remembered):
         return Change(setting, seen, remembered.status, reason=_learned(setting, remembered))
     change = Change(setting, seen, Status.DRIFTED, Action.UPDATE, setting.codec.spell(want, have))
-    return _allowed(change, options)
+    return allowed(change, options)
 
 
 def _absent(setting: Setting, seen: Observation, options: Options, maker: Change | None) -> Change:
@@ -90,13 +90,13 @@ def _absent(setting: Setting, seen: Observation, options: Options, maker: Change
         return Change(setting, seen, maker.status, reason=f"waits for {maker.setting.id}")
     if isinstance(setting.target, _MADE):
         writes = setting.codec.spell(setting.want or "", None) if isinstance(setting.target, OwnedFile) else ()
-        return _allowed(Change(setting, seen, Status.DRIFTED, Action.CREATE, writes), options)
+        return allowed(Change(setting, seen, Status.DRIFTED, Action.CREATE, writes), options)
     if maker is not None and maker.action is not Action.NONE:
         comes = f"is there once {maker.setting.id} is"
         if maker.seen.pending:  # a unit that does not run keeps what it is told, and has no files yet
             return Change(setting, seen, Status.PENDING, reason=comes)
         writes = setting.codec.spell(setting.want or "", None)
-        return _allowed(Change(setting, seen, Status.DRIFTED, Action.UPDATE, writes, reason=comes), options)
+        return allowed(Change(setting, seen, Status.DRIFTED, Action.UPDATE, writes, reason=comes), options)
     return Change(setting, seen, Status.UNSUPPORTED, reason=_why_absent(setting))
 
 
@@ -156,8 +156,8 @@ def _learned(setting: Setting, remembered: Remembered) -> str:
     return "the kernel refused it before; --retry asks again"
 
 
-def _allowed(change: Change, options: Options) -> Change:
-    """The change with its impact; without its action where it needs a leave that was not given."""
+def allowed(change: Change, options: Options) -> Change:
+    """The change with its impact; without its action where it needs a leave that was not given. A release too."""
     setting, seen = change.setting, change.seen
     impact = setting.impact
     if seen.in_use and setting.impact_in_use:
