@@ -20,10 +20,10 @@ from pathlib import Path
 from numatune.errors import HostError, NumatuneError
 from numatune.settings import wire
 from numatune.settings.model import Setting
-from numatune.verify.verdict import Verdict
+from numatune.verify.verdict import SETTINGS_FILE, VERDICTS_FILE, Verdict
 
 _ROOM = Path(__file__).parent
-_SETTINGS, _VERDICTS, _JUNIT = "settings.json", "verdicts.jsonl", "junit.xml"
+_JUNIT = "junit.xml"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin"
 """Where sysctl and systemctl are looked for: never in a folder that the caller's PATH adds. The last is NixOS's."""
 _KEPT = ("LD_LIBRARY_PATH",)
@@ -39,19 +39,19 @@ def checks_for(settings: Sequence[Setting], *, junit: Path | None = None) -> tup
     `junit`: a file to write pytest's JUnit XML to. Raises HostError when the checks take too long, NumatuneError when
     that file cannot be written, RuntimeError with pytest's words when a check breaks.
     """
-    wanted = [setting for one in settings for setting in (one, *one.companions) if setting.want is not None]
-    if not wanted:
+    wanted = {setting.id: setting for one in settings for setting in (one, *one.companions) if setting.want is not None}
+    if not wanted and junit is None:
         return ()
-    with tempfile.TemporaryDirectory(prefix="numatune-verify-") as name:
+    with _private_folder() as name:
         folder = Path(name)
-        _put(folder / _SETTINGS, json.dumps(wire.to_data(wanted)))
+        _put(folder / SETTINGS_FILE, json.dumps(wire.to_data(list(wanted.values()))))
         code, said = _run(folder, _SECONDS + _SECONDS_EACH * len(wanted))
-        verdicts = _verdicts(folder / _VERDICTS)
-        if code not in {_ALL_HELD, _SOME_FAILED} or set(verdicts) != {setting.id for setting in wanted}:
+        verdicts = _verdicts(folder / VERDICTS_FILE)
+        if code not in {_ALL_HELD, _SOME_FAILED} or verdicts.keys() != wanted.keys():
             raise RuntimeError(f"the checks broke (pytest ended with {code}):\n{said}")
         if junit is not None:
             _copy(folder / _JUNIT, junit)
-    return tuple(verdicts[setting.id] for setting in wanted)
+    return tuple(verdicts[name] for name in wanted)
 
 
 def command(folder: Path) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 def _run(folder: Path, seconds: int) -> tuple[int, str]:
     """Exit code and output. Whatever ends this function ends the child and all that it started."""
-    child = subprocess.Popen(  # noqa: S603  # an argv of our own
+    with subprocess.Popen(  # noqa: S603  # an argv of our own
         command(folder),
         cwd=folder,
         env=environment(folder),
@@ -83,18 +83,25 @@ def _run(folder: Path, seconds: int) -> tuple[int, str]:
         encoding="utf-8",
         errors="replace",
         start_new_session=True,
-    )
-    try:
-        said, _ = child.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired as error:
-        raise HostError(
-            "verify", f"the checks did not end within {seconds} s", hint="does systemctl answer?"
-        ) from error
-    finally:
-        if child.poll() is None:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
+    ) as child:
+        try:
+            said, _ = child.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired as error:
+            hint = "does systemctl answer?"
+            raise HostError("verify", f"the checks did not end within {seconds} s", hint=hint) from error
+        finally:
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGKILL)
     return child.returncode, said
+
+
+def _private_folder() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="numatune-verify-")  # mode 0700
+    except OSError as error:
+        raise HostError(
+            "verify", f"no folder for the checks: {error.strerror}", hint="TMPDIR names another place"
+        ) from error
 
 
 def _put(path: Path, text: str) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import assert_never
 
-from numatune.settings.model import Setting
+from numatune.settings.model import Setting, SettingId
 from numatune.settings.plan import Status
 from numatune.settings.targets import (
     Cgroup,
@@ -22,8 +24,20 @@ from numatune.verify.kinds import cgroups, files, interrupts, owned, pools, unit
 from numatune.verify.verdict import Verdict, verdict
 
 
-def judge(setting: Setting, ask: Asking) -> Verdict:  # noqa: PLR0911  # one return per class of target
-    """Ask the host for what `setting` wants, at a place of our own choice."""
+def judge(setting: Setting, known: Mapping[SettingId, Setting], ask: Asking) -> Verdict:
+    """Ask the host for what `setting` wants. `known`: all settings, among them the one that makes this one's target."""
+    said = _ask(setting, ask)
+    if said.status is not Status.UNSUPPORTED or setting.needs is None or setting.needs not in known:
+        return said
+    maker = judge(known[setting.needs], known, ask)
+    if maker.status is Status.OK:
+        return said
+    return replace(
+        said, status=maker.status, message=f"{said.message}; {maker.id} comes first, which is {maker.status}"
+    )
+
+
+def _ask(setting: Setting, ask: Asking) -> Verdict:  # noqa: PLR0911  # one return per class of target
     match setting.target:
         case KernelFile() as target:
             return files.kernel_file(setting, target, ask)

@@ -10,6 +10,9 @@ from numatune.settings.model import Setting, SettingId
 from numatune.settings.plan import Status
 from numatune.verify.asking import Answer, Asking
 
+SETTINGS_FILE, VERDICTS_FILE = "settings.json", "verdicts.jsonl"
+"""In the folder that the two processes share."""
+
 WRITE_BITS = 0o222
 
 
@@ -59,12 +62,10 @@ def holds(setting: Setting, text: str) -> bool:
 
 
 def unread(setting: Setting, answer: Answer, absent: str = "") -> Verdict:
-    """There is no text to judge; `absent` says why that may be. What another setting has yet to make is drift."""
+    """There is no text to judge; `absent` says why that may be."""
     message = f"{answer.source}: {answer.detail}"
     if answer.trouble == "denied":
         return verdict(setting, Status.DENIED, answer, message)
-    if setting.needs is not None:
-        return drifted(setting, answer, f"{message}; {setting.needs} comes first")
     return verdict(setting, Status.UNSUPPORTED, answer, f"{message}; {absent}" if absent else message)
 
 
@@ -81,7 +82,8 @@ def differs(setting: Setting, answer: Answer, path: str, ask: Asking) -> Verdict
 def difference(setting: Setting, answer: Answer) -> str:
     """What a failed check says."""
     found = shown(setting.codec, answer.text)
-    return f"wanted {_asked(setting) or 'nothing'}, {answer.source} says {found or 'nothing'}"
+    said_by = answer.source.rpartition(", ")[2]
+    return f"wanted {_asked(setting) or 'nothing'}, {said_by} says {found or 'nothing'}"
 
 
 def _asked(setting: Setting) -> str | None:

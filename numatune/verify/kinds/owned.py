@@ -18,7 +18,7 @@ def owned_file(setting: Setting, target: OwnedFile, ask: Asking) -> Verdict:
         mode = ask.mode(target.path)
         if mode == target.mode:
             return fine(setting, Answer(setting.want, source))
-        message = f"as wanted, but with mode {mode:04o} instead of {target.mode:04o}"
+        message = f"as wanted, but with mode {mode:04o}: chmod {target.mode:04o} {target.path} puts it right"
         return drifted(setting, Answer(setting.want, f"stat {target.path}"), message)
     answer = replace(ask.file(target.path), source=source)
     if answer.text is not None:
