@@ -14,12 +14,14 @@ from numatune.compat import TYPE_CHECKING
 if TYPE_CHECKING:
     from numatune.api.hosts import open_host as open_host
     from numatune.api.hosts import open_reader as open_reader
+    from numatune.api.looking import topology as topology
     from numatune.api.planning import Request as Request
     from numatune.api.planning import load as load
     from numatune.api.planning import plan as plan
 
 _MODULES: dict[str, tuple[str, ...]] = {
     "hosts": ("open_host", "open_reader"),
+    "looking": ("topology",),
     "planning": ("Request", "load", "plan"),
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}

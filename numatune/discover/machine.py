@@ -7,7 +7,8 @@ import os
 import re
 
 from numatune.discover.cpus import possible_cpus
-from numatune.discover.read import fields, kib, number, text
+from numatune.discover.nodes import machine_memory
+from numatune.discover.read import fields, number, text
 from numatune.host.protocol import Reader
 from numatune.topology.model import Machine
 
@@ -60,7 +61,7 @@ def machine(reader: Reader) -> Machine:
         cmdline=text(reader, "/proc/cmdline") or "",
         systemd=_systemd(reader),
         possible_cpus=possible_cpus(reader),
-        memory_bytes=kib(fields(text(reader, "/proc/meminfo")).get("MemTotal")),
+        memory_bytes=machine_memory(reader),
     )
 
 

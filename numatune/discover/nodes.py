@@ -13,6 +13,9 @@ from numatune.host.protocol import Reader
 from numatune.topology.model import Access, Node, NodeKind, Pool
 
 BASE = "/sys/devices/system/node"
+_LATE = 8
+"""An eighth less than the machine has is no rounding."""
+
 _TIERS = "/sys/devices/virtual/memory_tiering"
 
 
@@ -62,9 +65,22 @@ def node_cpus(reader: Reader, node: int) -> CpuSet:
 
 
 def memory_of(reader: Reader, node: int) -> tuple[int | None, int | None]:
-    """(total, free) in bytes, None where there is no meminfo."""
+    """(total, free) in bytes, None where there is no meminfo.
+
+    The only node that there can be has the machine's memory. Kernels that initialise memory late count in the node's
+    file what is done so far, which is less by far and grows; the machine's file has all of it.
+    """
     held = fields(text(reader, f"{BASE}/node{node}/meminfo"))
-    return kib(held.get(f"Node {node} MemTotal")), kib(held.get(f"Node {node} MemFree"))
+    total, free = kib(held.get(f"Node {node} MemTotal")), kib(held.get(f"Node {node} MemFree"))
+    if total and len(cpu_list(reader, f"{BASE}/possible") or node_ids(reader)) == 1:
+        whole = machine_memory(reader) or 0
+        total = whole if whole - total > total // _LATE else total
+    return total, free
+
+
+def machine_memory(reader: Reader) -> int | None:
+    """Bytes of the whole machine, None where there is no /proc/meminfo."""
+    return kib(fields(text(reader, "/proc/meminfo")).get("MemTotal"))
 
 
 def _kind(cpus: CpuSet, *, has_memory: bool) -> NodeKind:

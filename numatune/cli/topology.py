@@ -1,0 +1,63 @@
+"""``numatune topology``: what a host is made of."""
+
+from __future__ import annotations
+
+import argparse
+
+from numatune.compat import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numatune.cli.parser import Commands
+
+_EXAMPLES = """\
+Examples
+  numatune topology                         nodes, distances, accelerators, NICs, NVMe, InfiniBand
+  numatune topology -v                      also their interrupts: asked and effective CPUs
+  numatune topology --all                   all PCI devices
+  numatune topology --profile llm-inference with the devices that the profile puts on a node
+  numatune --root host.tar.gz topology      of a captured host
+  numatune topology --json                  everything, for programs"""
+
+
+def add(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Register the parser."""
+    parser = commands.add_parser(
+        "topology",
+        parents=[common],
+        description="Show nodes, CPUs, devices and interrupts of a host. Changes nothing, needs no root.",
+        epilog=_EXAMPLES,
+    )
+    parser.add_argument("--all", action="store_true", help="all PCI devices, also bridges and the like")
+    parser.add_argument(
+        "--profile",
+        action="append",
+        default=[],
+        metavar="PROFILE",
+        help="take devices' nodes from its `devices:`; default: those of what is applied here",
+    )
+    parser.add_argument(
+        "--var", action="append", default=[], metavar="NAME=VALUE", help="set a variable of the profile"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the topology."""
+    from numatune import api
+    from numatune.cli import options
+    from numatune.cli.output import remark, say, say_json
+
+    reader = api.open_reader(args.root, live=args.root_is_live)
+    found, ignored = api.topology(reader, profiles=args.profile, variables=options.variables(args.var))
+    for address, why in ignored:
+        remark(f"devices: {address} is ignored: {why}")
+    if args.json:
+        from numatune.views import topology_json
+
+        say_json(topology_json.topology(found, reader.root))
+    else:
+        from numatune.cli.terminal import style
+        from numatune.views import topology_text
+
+        say(topology_text.topology(found, style(args), everything=args.all, verbose=bool(args.verbose)))
+    return 0

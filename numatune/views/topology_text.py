@@ -1,0 +1,222 @@
+"""A topology for people: nodes, distances, the devices that matter and whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from numatune.cpus import CpuSet
+from numatune.topology.model import Device, DeviceKind, Interrupt, Pool, ResolvedBy, Topology
+from numatune.views.columns import columns
+from numatune.views.distances import distances
+from numatune.views.folding import label, same_nodes
+from numatune.views.style import PLAIN, Style, plural
+
+_GIB = 1 << 30
+_TITLES: dict[DeviceKind, str] = {
+    "accelerator": "Accelerators",
+    "nic": "Network",
+    "infiniband": "InfiniBand",
+    "nvme": "NVMe",
+    "other": "Other PCI devices",
+}
+_BY: dict[ResolvedBy, str] = {
+    "override": "override",
+    "numa_node": "kernel",
+    "parent": "bridge above",
+    "local_cpus": "local CPUs",
+    "unknown": "",
+}
+_VENDORS = {
+    "1002": "AMD",
+    "1022": "AMD",
+    "10de": "NVIDIA",
+    "10ee": "Xilinx",
+    "1344": "Micron",
+    "144d": "Samsung",
+    "14e4": "Broadcom",
+    "15b3": "Mellanox",
+    "17db": "Cray",
+    "1af4": "virtio",
+    "1d0f": "Amazon",
+    "1da3": "Habana",
+    "1ae0": "Google",
+    "8086": "Intel",
+}
+
+
+def topology(found: Topology, style: Style = PLAIN, *, everything: bool = False, verbose: bool = False) -> str:
+    """Text of a whole topology. `everything`: all PCI devices; `verbose`: also each interrupt."""
+    parts = [_host(found, style), _nodes(found, style), _distances(found, style), _access(found, style)]
+    for kind, title in _TITLES.items():
+        devices = [device for device in found.devices if device.kind == kind]
+        if devices and (everything or kind != "other"):
+            parts.append([style.paint(title, "bold"), *_devices(devices, found, style)])
+    shown = {device.address for device in found.devices if everything or device.kind != "other"}
+    if verbose:
+        parts.append(_interrupts([irq for irq in found.interrupts if irq.device in shown], style))
+    parts.append(list(_remarks(found, style, everything=everything)))
+    return "\n\n".join("\n".join(lines) for lines in parts if lines)
+
+
+def _host(found: Topology, style: Style) -> list[str]:
+    machine, cpus = found.machine, found.cpus
+    groups = f"cgroup {found.cgroups.mode}" if found.cgroups.mode != "none" else "no cgroups"
+    if found.cgroups.mode == "hybrid":
+        groups += f" (cpuset on v{found.cgroups.version})" if found.cgroups.version else " (no cpuset)"
+    virt = {"": "", "none": "bare metal"}.get(machine.virt, f"virtual ({machine.virt})")
+    kernel = f"Linux {machine.kernel}" if machine.kernel else ""
+    init = "systemd" if machine.systemd else ""
+    lines = [("Host", [kernel, machine.arch, machine.distribution, virt, groups, init])]
+    threads = max((len(core.cpus) for core in cpus.cores), default=0)
+    lines.append(
+        (
+            "CPUs",
+            [
+                f"{len(cpus.online)} online: {cpus.online}",
+                plural(len(cpus.packages), "package") if cpus.packages else "",
+                plural(len(cpus.cores), "core") if cpus.cores else "",
+                f"{threads} threads a core" if threads > 1 else "",
+                plural(len(cpus.l3), "L3 cache") if cpus.l3 else "",
+            ],
+        )
+    )
+    for title, some in (("Offline", cpus.offline), ("Isolated", cpus.isolated), ("nohz_full", cpus.nohz_full)):
+        if some:
+            lines.append((title, [str(some)]))
+    return [line for title, told in lines for line in _titled(title, told, style)]
+
+
+def _titled(title: str, told: Sequence[str], style: Style) -> list[str]:
+    first, *rest = style.wrap(style.spell(", ".join(filter(None, told))).replace(",", ", ").replace(",  ", ", "), 11)
+    return [f"{style.paint(f'{title:9}', 'bold')}  {first}", *(" " * 11 + piece for piece in rest)]
+
+
+def _nodes(found: Topology, style: Style) -> list[str]:
+    if not found.nodes:
+        return [style.paint("Nodes", "bold"), "  none: this kernel tells of no NUMA nodes"]
+    sizes = sorted({size for node in found.nodes for size in node.hugepages})
+    head = ["node", "kind", "memory", "free", *(f"{_size(size)} pages" for size in sizes), "tier", "CPUs"]
+    rows = []
+    for run in same_nodes(found.nodes):
+        node = run[0]
+        rows.append(
+            [
+                label(run),
+                node.kind,
+                _memory(node.memory_bytes),
+                _memory(node.free_bytes),
+                *(_pages(node.hugepages.get(size)) for size in sizes),
+                "" if node.tier is None else str(node.tier),
+                str(node.cpus),
+            ]
+        )
+    right = ",".join(["memory", "free", "tier", *(f"{_size(size)} pages" for size in sizes)])
+    return [style.paint("Nodes", "bold"), *columns(head, rows, style, right=right)]
+
+
+def _distances(found: Topology, style: Style) -> list[str]:
+    lines = distances(found.nodes, style) if len(found.nodes) > 1 else []
+    return [style.paint("Distances", "bold"), *lines] if lines else []
+
+
+def _access(found: Topology, style: Style) -> list[str]:
+    """HMAT: what firmware says of the way from the nearest initiators to each node's memory."""
+    rows = [
+        [
+            str(node.id),
+            f"{access.initiators}" + ("" if access.access_class == 0 else " (CPUs)"),
+            _figure(access.read_latency, "ns"),
+            _figure(access.write_latency, "ns"),
+            _figure(access.read_bandwidth, "MiB/s"),
+            _figure(access.write_bandwidth, "MiB/s"),
+        ]
+        for node in found.nodes
+        for access in node.access
+    ]
+    head = ["to node", "from node", "read", "write", "read bandwidth", "write bandwidth"]
+    right = "read,write,read bandwidth,write bandwidth"
+    return [style.paint("Memory access (HMAT)", "bold"), *columns(head, rows, style, right=right)] if rows else []
+
+
+def _devices(devices: Sequence[Device], found: Topology, style: Style) -> list[str]:
+    rows = []
+    for device in devices:
+        node = "unknown" if device.resolved_node is None else str(device.resolved_node)
+        vendor = _VENDORS.get(device.vendor, "")
+        rows.append(
+            [
+                device.address,
+                node,
+                _BY[device.resolved_by],
+                " ".join(device.names),
+                device.driver,
+                _counted(found.interrupts_of(device.address)),
+                f"{vendor} {device.vendor}:{device.device} class {device.class_}".strip(),
+            ]
+        )
+    return columns(["address", "node", "says", "name", "driver", "interrupts", "device"], rows, style)
+
+
+def _counted(interrupts: Sequence[Interrupt]) -> str:
+    managed = sum(irq.movable is False for irq in interrupts)
+    if not interrupts:
+        return ""
+    return f"{len(interrupts)}, {managed} kernel's" if managed else f"{len(interrupts)}"
+
+
+def _interrupts(interrupts: Sequence[Interrupt], style: Style) -> list[str]:
+    moves = {True: "movable", False: "kernel's", None: "not told"}
+    head = ["device", "index", "number", "moves", "asked", "effective", "name"]
+    rows = [
+        [
+            irq.device,
+            f"{irq.index}",
+            f"{irq.number}",
+            moves[irq.movable],
+            _set(irq.requested),
+            _set(irq.effective),
+            irq.name,
+        ]
+        for irq in interrupts
+    ]
+    return [style.paint("Interrupts", "bold"), *columns(head, rows, style, right="index,number")] if rows else []
+
+
+def _remarks(found: Topology, style: Style, *, everything: bool) -> Iterator[str]:
+    others = sum(device.kind == "other" for device in found.devices)
+    lost = [device for device in found.devices if device.kind != "other" and device.resolved_node is None]
+    if lost and len(found.nodes) > 1:
+        yield from style.wrap(
+            f"{plural(len(lost), 'device')} without a known node: if you know better than the firmware, name it in the "
+            "profile's devices: section"
+        )
+    if others and not everything:
+        yield style.paint(f"{plural(others, 'other PCI device')}: --all", "dim")
+
+
+def _memory(size: int | None) -> str:
+    if size is None:
+        return "?"
+    return f"{size / _GIB:.1f} GiB" if size else "0"
+
+
+def _pages(pool: Pool | None) -> str:
+    if pool is None:
+        return ""
+    return f"{pool.total}" if pool.free in {None, pool.total} else f"{pool.total}, {pool.free} free"
+
+
+def _figure(value: int | None, unit: str) -> str:
+    return "" if value is None else f"{value} {unit}"
+
+
+def _size(kilobytes: int) -> str:
+    """2048 -> 2M."""
+    for shift, unit in ((20, "G"), (10, "M")):
+        if kilobytes >> shift and not kilobytes % (1 << shift):
+            return f"{kilobytes >> shift}{unit}"
+    return f"{kilobytes}k"
+
+
+def _set(held: CpuSet | None) -> str:
+    return "" if held is None else str(held)
