@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from numatune.knobs import hugepages, irq
+from numatune.knobs import hugepages, irq, kernel_cmdline, sysctl, thp
 from numatune.knobs.base import Knob
 
 KNOBS: tuple[Knob[Any], ...] = (
+    sysctl.KNOB,
+    thp.KNOB,
     hugepages.KNOB,
     irq.KNOB,
+    kernel_cmdline.KNOB,
 )

@@ -1,0 +1,270 @@
+"""sysctl: any key of /proc/sys; those that matter for NUMA are checked against a catalogue before they are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import RootModel
+
+from numatune.cpus import CpuSet
+from numatune.errors import Problem
+from numatune.knobs.base import Asked, Context, Knob, Path, Refused
+from numatune.knobs.sysctl_catalogue import CATALOGUE, UNKNOWN, Known, misspelt
+from numatune.settings.codecs import AnyCodec, CpuList, Int, Paired, Words
+from numatune.settings.model import Guard, Impact, Phase, Refuse, Setting, SettingId
+from numatune.settings.targets import KernelFile
+from numatune.topology.memory import smallest_node, total_memory
+from numatune.topology.model import Section, Topology
+
+_PART: Final = re.compile(r"[A-Za-z0-9_][\x21-\x2e\x30-\x7e]*\Z")
+"""One folder or file name below /proc/sys: printable, no blank, no slash."""
+_NUMBER: Final = re.compile(r"(?:(>=|<=)\s*)?(-?(?:0|[1-9][0-9]*))\Z", re.ASCII)
+_OPERATOR: Final = re.compile(r"\s*[<>=]")
+_MAX_TEXT: Final = 1000
+_PHASES: Final = {
+    "sysctl": Phase.SYSCTL,
+    "balancing": Phase.BALANCING,
+    "reclaim": Phase.RECLAIM,
+    "compaction": Phase.COMPACTION,
+}
+_GIB: Final = 1 << 30
+_UNKNOWN_MEMORY_LIMIT: Final = 256 << 20
+"""What the kernel itself would choose at most (mm/page_alloc.c, calculate_min_free_kbytes)."""
+
+
+class SysctlSection(RootModel[dict[str, Asked[Any]]]):
+    """Keys of /proc/sys with dots or slashes, each with a value or ``{value: ..., why: ..., optional: true}``."""
+
+
+def canonical(written: str) -> str:
+    """One spelling of a key, as sysctl(8) reads it: whichever of . and / comes first separates, the other is literal.
+
+    ``net/ipv4/conf/eth0.100/forwarding`` and ``net.ipv4.conf.eth0/100.forwarding`` are one. Raises ValueError.
+    """
+    first = next((char for char in written if char in "./"), "")
+    swap = str.maketrans("./", "/.")
+    parts = (written if first == "/" else written.translate(swap)).split("/")
+    accepted = "a key below /proc/sys, like vm.swappiness or net.ipv4.conf.eth0/100.forwarding"
+    if written.startswith("-"):
+        raise ValueError(f"{written!r} begins with -; accepted: optional: true on the setting")
+    if len(parts) < 2 or not all(_PART.match(part) for part in parts):  # noqa: PLR2004  # a folder and a file
+        raise ValueError(f"{written!r} is no sysctl key; accepted: {accepted}")
+    if any(char in written for char in "*?[]"):
+        raise ValueError(f"{written!r} is a pattern; accepted: one key, written out")
+    return ".".join(part.replace(".", "/") for part in parts)
+
+
+def path_of(key: str) -> str:
+    """The file of a key in its canonical spelling."""
+    return "/proc/sys/" + key.translate(str.maketrans("./", "/."))
+
+
+def _settings(section: SysctlSection, context: Context) -> tuple[Setting, ...]:
+    problems: list[tuple[Path, Problem]] = []
+    made: list[Setting] = []
+    wanted = _Wanted(section.root, context)
+    for key in section.root:
+        try:
+            made.append(wanted.setting(key))
+        except ValueError as error:
+            found, _, accepted = str(error).partition("; accepted: ")
+            accepted, _, hint = accepted.partition("; hint: ")
+            problems.append(((key,), Problem("", found, accepted, hint)))
+    if problems:
+        raise Refused(*problems)
+    return tuple(made)
+
+
+class _Wanted:
+    """The section with its host; pairs look at each other."""
+
+    def __init__(self, asked: Mapping[str, Asked[Any]], context: Context) -> None:
+        self._asked = asked
+        self._context = context
+
+    def setting(self, key: str) -> Setting:
+        """One key's setting. Raises ValueError: ``found; accepted: ...; hint: ...``."""
+        asked = self._asked[key]
+        known = CATALOGUE.get(key, UNKNOWN)
+        if asked.optional is None and (close := misspelt(key)):
+            raise ValueError(
+                f"no sysctl {key} is known; accepted: {close}?; "
+                "hint: a key that is really meant says `optional`, true or false"
+            )
+        if known.action:
+            raise ValueError(f"{key} {known.action}; accepted: keys that hold a state")
+        want, codec = typed(asked.value, known)
+        return Setting(
+            id=_id(key),
+            target=KernelFile((path_of(key),), absent=known.absent),
+            codec=self._paired(key, known, want, codec) if known.partner else codec,
+            want=want,
+            phase=_PHASES[known.phase],
+            section="sysctl",
+            source=self._context.source("sysctl", key),
+            why=asked.why,
+            optional=asked.optional,
+            impact=Impact.DISRUPTS if known.disrupts_unless_zero and want != "0" else Impact.LIVE,
+            after=(_id(known.partner),) if known.zero_by_partner else (),
+            companions=(watched(known.partner),) if known.partner else (),
+            undo=known.undo_for(want),
+            note=known.note_for(want),
+            guard=_guard(key, want, self._context.topology),
+            home="sysctl.d",
+        )
+
+    def _paired(self, key: str, known: Known, want: str, codec: AnyCodec) -> AnyCodec:
+        """The codec of one of two files of which each write zeroes the other.
+
+        The kernel takes 0 in the ratios and refuses it, or takes it for the ratio, in the bytes; a written 0 would also
+        undo the partner's value. So 0 is left to the partner's write wherever the partner is to be something.
+        """
+        operator = codec.op if isinstance(codec, Int) else "="
+        partner = self._asked.get(known.partner)
+        partner_is_zero = partner is None or typed(partner.value, CATALOGUE[known.partner])[0] == "0"
+        if want != "0" and not partner_is_zero:
+            where = self._context.source("sysctl", known.partner)
+            raise ValueError(f"{known.partner} is set too ({where}), and each write zeroes the other; accepted: one of them")
+        if want == "0" and partner is None and known.zero_by_partner:
+            raise ValueError(f"0, which only {known.partner} can bring about; accepted: {known.partner} instead")
+        return Paired(operator) if known.zero_by_partner or (want == "0" and not partner_is_zero) else Int(operator)
+
+
+def watched(key: str) -> Setting:
+    """A key that the kernel rewrites beside another: saved and given back with it."""
+    known = CATALOGUE.get(key, UNKNOWN)
+    return Setting(
+        id=_id(key),
+        target=KernelFile((path_of(key),), absent=known.absent),
+        codec=Paired() if known.zero_by_partner else Int(),
+        want=None,
+        phase=_PHASES[known.phase],
+        section="sysctl",
+        after=(_id(known.partner),) if known.zero_by_partner else (),
+        undo=known.undo,
+        home="sysctl.d",
+    )
+
+
+def typed(value: Any, known: Known) -> tuple[str, AnyCodec]:
+    """Canonical text and codec of a wanted value. Raises ValueError: ``found; accepted: ...; hint: ...``."""
+    accepted = _accepted(known)
+    match value:
+        case bool():
+            raise ValueError(f"{str(value).lower()}; accepted: {accepted}; hint: write {int(value)}")
+        case CpuSet() if known.type in {"cpulist", "any"}:
+            return str(value), CpuList()
+        case list() | tuple() if known.type in {"words", "any"}:
+            return _words(" ".join(_word(item, accepted) for item in value), known)
+        case int() if known.type in {"int", "any"}:
+            return _in_range(value, "=", known), Int()
+        case int() | str():
+            return _from_text(str(value), known)
+    raise ValueError(f"{_called(value)}; accepted: {accepted}")
+
+
+def _from_text(text: str, known: Known) -> tuple[str, AnyCodec]:
+    accepted = _accepted(known)
+    if not text.isprintable() or len(text) > _MAX_TEXT:
+        raise ValueError(f"{text[:80]!r}; accepted: {accepted}, in one line of printable text")
+    number = _NUMBER.match(text.strip())
+    match known.type:
+        case "cpulist":
+            return str(CpuSet.parse(text)), CpuList()
+        case "choice" if text in known.choices:
+            return text, Words()
+        case "words":
+            return _words(text, known)
+        case "int" | "any" if number:
+            operator = number[1] or "="
+            return _in_range(int(number[2]), operator, known), Int(operator)
+        case "any" if not _OPERATOR.match(text):
+            return _words(text, known)
+    raise ValueError(f"{text!r}; accepted: {accepted}")
+
+
+def _in_range(value: int, operator: str, known: Known) -> str:
+    accepted = _accepted(known)
+    if operator != "=" and not known.ordered:
+        raise ValueError(f"{operator} {value}; accepted: {accepted}; hint: it is a mode, so more is not better")
+    low = known.min is None or value >= known.min or (known.or_zero and value == 0)
+    if not low or (known.max is not None and value > known.max):
+        raise ValueError(f"{value}; accepted: {accepted}")
+    return str(value)
+
+
+def _words(text: str, known: Known) -> tuple[str, AnyCodec]:
+    codec = Words()
+    shown = codec.show(text)
+    if known.words is not None and len(shown.split()) != known.words:
+        raise ValueError(f"{text!r}; accepted: {_accepted(known)}")
+    return shown, codec
+
+
+def _word(item: Any, accepted: str) -> str:
+    if isinstance(item, bool) or not isinstance(item, int | str) or not str(item).isprintable():
+        raise ValueError(f"{_called(item)} in a list; accepted: {accepted}")
+    return str(item)
+
+
+def _accepted(known: Known) -> str:
+    """What a key takes, for people."""
+    match known.type:
+        case "cpulist":
+            return "a list of CPUs like 0-3,8"
+        case "choice":
+            return ", ".join(known.choices)
+        case "words":
+            return f"{known.words} words" if known.words else "words"
+        case "any":
+            return "a number, a text or a list of them"
+        case "int":
+            pass
+    operators = ', or a bound like ">= N"' if known.ordered else ""
+    if known.min is None and known.max is None:
+        return f"a whole number{operators}"
+    zero = "0 or " if known.or_zero else ""
+    return f"{zero}{known.min} to {known.max}{operators}"
+
+
+def _called(value: Any) -> str:
+    return "a set of CPUs" if isinstance(value, CpuSet) else "a list" if isinstance(value, list | tuple) else str(value)
+
+
+def _id(key: str) -> SettingId:
+    return SettingId(f"sysctl:{key}")
+
+
+def _guard(key: str, want: str, topology: Topology) -> Guard | None:
+    """vm.min_free_kbytes near a node's memory leaves that node without any, near all memory it panics the kernel."""
+    if key != "vm.min_free_kbytes":
+        return None
+    asked = int(want) << 10
+    total = total_memory(topology)
+    smallest = smallest_node(topology)
+    if total is None or smallest is None:
+        known = f"how much memory its nodes have is not known, so no more than {_mib(_UNKNOWN_MEMORY_LIMIT)} is written"
+        return Refuse(f"{_mib(asked)}, and {known}") if asked > _UNKNOWN_MEMORY_LIMIT else None
+    node, size = smallest
+    share, fifth = max(_GIB, size // 20), total // 5
+    if asked > fifth:
+        return Refuse(f"{_mib(asked)} is more than {_mib(fifth)}, 20 % of the {_mib(total)} of this host")
+    if asked > share:
+        where = "this host" if node is None else f"node {node}, the smallest"
+        return Refuse(f"{_mib(asked)} is more than {_mib(share)}, the larger of 1024 MiB and 5 % of {where} ({_mib(size)})")
+    return None
+
+
+def _mib(size: int) -> str:
+    return f"{size >> 20} MiB"
+
+
+KNOB: Final = Knob(
+    name="sysctl",
+    model=SysctlSection,
+    reads=frozenset({Section.MACHINE, Section.NODES}),
+    settings=_settings,
+    key=canonical,
+)

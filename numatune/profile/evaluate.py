@@ -1,0 +1,213 @@
+"""From the merged tree to plain data on one host: expressions worked out, conditions judged, what is none left out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from numatune.errors import Problem
+from numatune.profile import when
+from numatune.profile.reader import plain_or_text
+from numatune.profile.tree import Branch, Entry, Leaf, Node, Path, Row, problem
+from numatune.settings.model import Source
+from numatune.topology.model import Topology
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from numatune.profile.expressions import Expressions
+
+MISSING: Final = object()
+"""What null and an expression that yields none become: not managed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unmet:
+    """A part of a profile whose condition does not hold here."""
+
+    path: Path
+    node: Node
+    source: Source
+    reason: str
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """One pass over (a part of) a merged tree.
+
+    ignore_when  True: parts whose condition does not hold are worked out too, to find mistakes in them. A failing
+                 expression in them is none: it may need what the condition asks for
+    sources      line of each key and item of the data, by its path in the data
+    tainted      paths whose value could not be worked out: complaints about them would be noise
+    skipped      paths of the data below a condition that does not hold (only with ignore_when)
+    """
+
+    host: Host
+    ignore_when: bool = False
+    problems: list[Problem] = field(default_factory=list)
+    sources: dict[Path, Source] = field(default_factory=dict)
+    tainted: set[Path] = field(default_factory=set)
+    unmet: list[Unmet] = field(default_factory=list)
+    skipped: set[Path] = field(default_factory=set)
+
+    def entry(self, entry: Entry, path: Path, *, live: bool = True) -> Any:
+        """The data of one key's value, or MISSING. `live` False: below a condition that does not hold."""
+        return self._node(entry.node, path, entry.source, live=live)
+
+    def _node(self, node: Node, path: Path, source: Source, *, live: bool) -> Any:
+        self.sources[path] = source
+        match node:
+            case Leaf():
+                return self._leaf(node, path, live=live)
+            case Row():
+                return self._row(node, path, live=live)
+            case Branch():
+                return self._branch(node, path, source, live=live)
+
+    def _row(self, node: Row, path: Path, *, live: bool) -> list[Any]:
+        items: list[Any] = []
+        for item in node.items:
+            value = self._node(item, (*path, str(len(items))), item.source, live=live)
+            if value is not MISSING:
+                items.append(value)
+        return items
+
+    def _branch(self, node: Branch, path: Path, source: Source, *, live: bool) -> Any:
+        if reason := self._unmet(node, path):
+            if not self.ignore_when:
+                self.unmet.append(Unmet(path, node, source, reason))
+                return MISSING
+            self.skipped.add(path)
+            live = False
+        data: dict[str, Any] = {}
+        for key, entry in node.entries.items():
+            value = self.entry(entry, (*path, key), live=live)
+            if value is not MISSING:
+                data[key] = value
+        if node.long_form and "value" in node.entries and "value" not in data and (*path, "value") not in self.tainted:
+            return MISSING
+        return data
+
+    def _leaf(self, leaf: Leaf, path: Path, *, live: bool) -> Any:
+        try:
+            value = self.host.scalar(leaf)
+        except _Failure as failure:
+            self.tainted.add(path)
+            if live:
+                at = failure.source or leaf.source
+                self.problems.append(problem(at, failure.path or path, failure.found, failure.accepted, failure.hint))
+            return MISSING
+        return MISSING if value is None else value
+
+    def _unmet(self, node: Branch, path: Path) -> str:
+        """The first reason why one of the node's conditions does not hold, "" when all do."""
+        for condition in node.whens:
+            reason, problems = self.host.unmet(condition, path)
+            self.problems += problems
+            if reason:
+                return reason
+        return ""
+
+
+class _Failure(Exception):  # noqa: N818  # stays inside this module
+    """An expression failed; `source` and `path` when it was in a variable."""
+
+    def __init__(self, found: str, accepted: str, hint: str, source: Source | None = None, path: Path = ()) -> None:
+        super().__init__(found)
+        self.found = found
+        self.accepted = accepted
+        self.hint = hint
+        self.source = source
+        self.path = path
+
+
+class Host:
+    """What a profile is worked out against: a topology and the profile's variables."""
+
+    def __init__(self, topology: Topology, variables: Mapping[str, Entry]) -> None:
+        self.topology = topology
+        self.variables = variables
+        self._expressions: Expressions | None = None
+
+    def scalar(self, leaf: Leaf) -> Any:
+        """The value of a scalar: as it is, or what its expression yields; a whole float is an int. None: not managed."""
+        value: Any = leaf.value
+        if isinstance(value, str) and ("{{" in value or "{%" in value or "{#" in value):
+            from numatune.profile.expressions import Failed  # noqa: PLC0415  # Jinja2, only for profiles that use it
+
+            try:
+                value = self._engine().value(value)
+            except Failed as error:
+                raise _Failure(error.found, error.accepted, error.hint) from error
+        return _whole(value)
+
+    def unmet(self, condition: Node, path: Path) -> tuple[str, list[Problem]]:
+        """Why a condition does not hold ("" when it does), and what is wrong with the condition itself."""
+        evaluation = Evaluation(_AsText(self))
+        data = evaluation.entry(Entry(condition.source, condition), (*path, "when"))
+        if evaluation.problems:
+            return "its condition cannot be judged", evaluation.problems
+        try:
+            return when.unmet(data, self.topology), []
+        except when.Invalid as error:
+            inner = (*path, "when", error.key) if error.key else (*path, "when")
+            source = evaluation.sources.get(inner, condition.source)
+            return "its condition is none", [problem(source, inner, error.found, error.accepted, error.hint)]
+
+    def _engine(self) -> Expressions:
+        if self._expressions is None:
+            from numatune.profile import expressions, facts  # noqa: PLC0415  # as above
+
+            variables = expressions.Variables(frozenset(self.variables), self._variable)
+            self._expressions = expressions.Expressions({**facts.views(self.topology), "vars": variables})
+        return self._expressions
+
+    def _variable(self, name: str) -> Any:
+        entry = self.variables[name]
+        evaluation = Evaluation(self)
+        value = evaluation.entry(entry, ("vars", name))
+        if evaluation.problems:
+            from numatune.profile.expressions import Failed  # noqa: PLC0415  # as above
+
+            raise Failed(f"the variable {name} cannot be worked out: {evaluation.problems[0].found}")
+        return None if value is MISSING else value
+
+
+class _AsText(Host):
+    """For conditions: a version such as 5.10 is no number, whatever YAML makes of it."""
+
+    def __init__(self, host: Host) -> None:
+        self.__dict__ = host.__dict__
+
+    def scalar(self, leaf: Leaf) -> Any:
+        return leaf.text if isinstance(leaf.value, float) else super().scalar(leaf)
+
+
+def variables(tree: Branch, given: Mapping[str, str]) -> tuple[dict[str, Entry], list[Problem]]:
+    """The profile's `vars` with those from the command line over them, and what is wrong with either."""
+    entry = tree.entries.get("vars")
+    problems: list[Problem] = []
+    made: dict[str, Entry] = {}
+    if entry and isinstance(entry.node, Branch):
+        made.update(entry.node.entries)
+        nested = [(name, inner) for name, inner in made.items() if isinstance(inner.node, Branch)]
+        problems += [problem(inner.source, ("vars", name), "a mapping", "a scalar or a list") for name, inner in nested]
+    elif entry and not (isinstance(entry.node, Leaf) and entry.node.value is None):
+        problems.append(problem(entry.source, ("vars",), "no mapping", "a mapping like {reserve_cores: 2}"))
+    for name, text in given.items():
+        source = Source(f"--var {name}", 0)
+        if name not in made:
+            close = difflib.get_close_matches(name, made, n=1)
+            hint = f"did you mean {close[0]}?" if close else ""
+            known = ", ".join(sorted(made)) or "none: this profile has no variables"
+            problems.append(problem(source, (), "no such variable", known, hint))
+            continue
+        made[name] = Entry(source, Leaf(plain_or_text(text), source, text))
+    return made, problems
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return [_whole(item) for item in value] if isinstance(value, tuple) else value

@@ -1,0 +1,173 @@
+"""Expressions in scalars: ``"{{ ... }}"``. A scalar that is one expression keeps the type of its value.
+
+A scalar of text and expressions becomes text, or none as soon as one of its expressions yields none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from jinja2 import TemplateError, nodes
+from jinja2.environment import TemplateExpression
+
+from numatune.compat import override
+from numatune.cpus import CpuSet
+from numatune.profile.facts import View
+from numatune.profile.sandbox import Environment, short
+
+MAX_SOURCE: Final = 2000
+
+Value = bool | int | float | str | CpuSet | tuple[Any, ...] | None
+"""What an expression may yield."""
+
+_Part = str | TemplateExpression
+_UNEXPECTED = re.compile(r"unexpected char '(.)'")
+_NO_FILTER = re.compile(r"No filter named '(.*?)'")
+
+
+class Failed(ValueError):  # noqa: N818  # reads as what happened to the expression
+    """An expression cannot be worked out on this host: `found`, and what is accepted instead."""
+
+    def __init__(self, found: str, accepted: str = "", hint: str = "") -> None:
+        super().__init__(found)
+        self.found = found
+        self.accepted = accepted
+        self.hint = hint
+
+
+class Variables(View):
+    """`vars`: each worked out when it is first asked for."""
+
+    __slots__ = ("_made", "_names", "_open", "_work_out")
+
+    def __init__(self, names: frozenset[str], work_out: Callable[[str], Value]) -> None:
+        self._names = names
+        self._work_out = work_out
+        self._made: dict[str, Value] = {}
+        self._open: list[str] = []
+
+    @property
+    def public(self) -> frozenset[str]:  # type: ignore[override]  # its names are the profile's, not the class's
+        """The profile's own names."""
+        return self._names
+
+    def __getattr__(self, name: str) -> Value:
+        if name not in self._names:
+            raise AttributeError(name)
+        if name in self._open:
+            raise Failed(f"a circle: {' → '.join((*self._open, name))}", "variables that do not lead back to themselves")
+        if name not in self._made:
+            self._open.append(name)
+            try:
+                self._made[name] = self._work_out(name)
+            finally:
+                self._open.pop()
+        return self._made[name]
+
+    @override
+    def item(self, key: object) -> Value:
+        if isinstance(key, str) and key in self._names:
+            return self.__getattr__(key)
+        raise KeyError(f"no variable {key}")
+
+
+class Expressions:
+    """Works expressions out over one set of names; each text is compiled once."""
+
+    def __init__(self, names: Mapping[str, object]) -> None:
+        self.names = dict(names)
+        self._environment = Environment()
+        self._compiled: dict[str, tuple[_Part, ...]] = {}
+
+    def value(self, text: str) -> Value:
+        """The value of a scalar that has an expression in it. Raises Failed."""
+        if len(text) > MAX_SOURCE:
+            raise Failed(f"an expression of {len(text)} characters", f"at most {MAX_SOURCE}")
+        try:
+            parts = [part if isinstance(part, str) else _plain(part(self.names)) for part in self._parts(text)]
+            return _joined(parts)
+        except Failed:
+            raise
+        except TemplateError as error:
+            raise _template_failure(error) from error
+        except (RecursionError, MemoryError) as error:
+            raise Failed("an expression that is nested too deeply") from error
+        except ZeroDivisionError as error:
+            raise Failed("a division by zero") from error
+        except Exception as error:  # whatever an expression raises is a mistake in that expression
+            raise _other_failure(error) from error
+
+    def _parts(self, text: str) -> tuple[_Part, ...]:
+        if text not in self._compiled:
+            self._compiled[text] = tuple(self._compile(text))
+        return self._compiled[text]
+
+    def _compile(self, text: str) -> list[_Part]:
+        parts: list[_Part] = []
+        for output in self._environment.parse(text).body:
+            if not isinstance(output, nodes.Output):
+                raise Failed("a statement {% ... %}", "expressions {{ ... }}")
+            for node in output.nodes:
+                if isinstance(node, nodes.TemplateData):
+                    parts.append(node.data)
+                else:
+                    parts.append(self._expression(node))
+        return parts
+
+    def _expression(self, node: nodes.Expr) -> TemplateExpression:
+        """As Environment.compile_expression does it, from a node that is parsed already."""
+        body: list[nodes.Node] = [nodes.Assign(nodes.Name("result", "store"), node, lineno=1)]
+        template = self._environment.from_string(nodes.Template(body, lineno=1))
+        return TemplateExpression(template, undefined_to_none=False)
+
+
+def has_expression(text: str) -> bool:
+    """Whether a scalar is to be worked out."""
+    return "{{" in text or "{%" in text or "{#" in text
+
+
+def _plain(value: Any) -> Value:
+    """What a template yields as what a profile can hold. Raises Failed."""
+    if value is None or isinstance(value, bool | int | float | CpuSet):
+        return value
+    if isinstance(value, str):
+        return short(str(value))
+    if isinstance(value, list | tuple):
+        return tuple(_plain(item) for item in value)
+    if isinstance(value, View):
+        name = type(value).__name__.removesuffix("View").lower()
+        raise Failed(f"{name} as a whole", f"one of its parts: {', '.join(sorted(value.public))}")
+    str(value)  # an undefined name says here which one it is
+    raise Failed("something that is no value", "a number, a text, a set or a list", "is it a function without ( )?")
+
+
+def _joined(parts: list[Value]) -> Value:
+    if len(parts) == 1:
+        return parts[0]
+    if any(part is None for part in parts):
+        return None
+    return short("".join(_text(part) for part in parts))
+
+
+def _text(part: Value) -> str:
+    if isinstance(part, tuple):
+        return ",".join(_text(item) for item in part)
+    if isinstance(part, bool):
+        return str(part).lower()
+    return str(int(part)) if isinstance(part, float) and part.is_integer() else str(part)
+
+
+def _template_failure(error: TemplateError) -> Failed:
+    message = error.message or type(error).__name__
+    if _UNEXPECTED.search(message) or (_NO_FILTER.search(message) and "|" not in message):
+        hint = "sets: a - b, a + b, a | intersect(b)"
+        return Failed(message, hint=hint)
+    return Failed(message)
+
+
+def _other_failure(error: Exception) -> Failed:
+    message = error.args[0] if isinstance(error, KeyError) and error.args else str(error)
+    found, _, accepted = str(message).partition("; accepted: ")
+    return Failed(found or type(error).__name__, accepted)

@@ -1,0 +1,86 @@
+"""Where a profile's name leads: a path, then /etc/numatune/profiles, then what is shipped.
+
+Shipped profiles lie inside the wheel; an editable install has them in the checkout beside the package.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from numatune.errors import Problem, ProfileError
+
+ETC: Final = "/etc/numatune/profiles"
+Origin = Literal["path", "etc", "shipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A profile's file. `label`: what messages and sources call it; `path`: where it is read."""
+
+    label: str
+    path: str
+    origin: Origin
+
+
+def is_path(name: str) -> bool:
+    """Whether a name is a path rather than a name to look up."""
+    return "/" in name or name.endswith((".yaml", ".yml"))
+
+
+def shipped_folder() -> str:
+    """The folder of the shipped profiles."""
+    package = Path(__file__).resolve().parent.parent
+    inside = package / "shipped"
+    return str(inside if inside.is_dir() else package.parent / "profiles")
+
+
+def find(name: str, *, beside: Found | None = None, where: str = "", etc: str = ETC) -> Found:
+    """The file that `name` means, for the profile `beside` (a relative path starts in its folder).
+
+    A profile that extends its own name means the next one of that name: /etc/numatune/profiles/x.yaml can extend the
+    shipped x. Raises ProfileError, whose `where` is the given one.
+    """
+    if is_path(name):
+        label = os.path.normpath(name)
+        path = label
+        if beside and not os.path.isabs(name):
+            label = os.path.normpath(os.path.join(os.path.dirname(beside.label), name))  # noqa: PTH118, PTH120  # pure text
+            path = os.path.normpath(os.path.join(os.path.dirname(beside.path), name))  # noqa: PTH118, PTH120
+        if not Path(path).is_file():
+            raise ProfileError((Problem(where, f"no profile {label}", hint=_path_hint(name)),))
+        return Found(label, path, "path" if beside is None else beside.origin)
+    for found in candidates(name, etc=etc):
+        if (beside is None or found.path != beside.path) and Path(found.path).is_file():
+            return found
+    known = sorted({Path(found.path).stem for found in catalogue(etc=etc)})
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]}?" if close else "a path holds a / or ends in .yaml"
+    raise ProfileError((Problem(where, f"no profile {name}", ", ".join(known) or "a path", hint),))
+
+
+def candidates(name: str, *, etc: str = ETC) -> tuple[Found, ...]:
+    """The files that a bare name can mean, the first that exists counts."""
+    return (
+        Found(f"{etc}/{name}.yaml", f"{etc}/{name}.yaml", "etc"),
+        Found(f"shipped/{name}.yaml", f"{shipped_folder()}/{name}.yaml", "shipped"),
+    )
+
+
+def catalogue(*, etc: str = ETC) -> tuple[Found, ...]:
+    """Every profile that can be named, those of /etc first; one name may be there twice."""
+    found = []
+    for folder, origin in ((etc, "etc"), (shipped_folder(), "shipped")):
+        paths = sorted(Path(folder).glob("*.yaml")) if Path(folder).is_dir() else []
+        label = etc if origin == "etc" else "shipped"
+        found += [Found(f"{label}/{path.name}", str(path), "etc" if origin == "etc" else "shipped") for path in paths]
+    return tuple(found)
+
+
+def _path_hint(name: str) -> str:
+    stem = Path(name).stem
+    known = {Path(found.path).stem for found in catalogue()}
+    return f"the profile called {stem} is named without a path" if stem in known else ""

@@ -1,0 +1,198 @@
+"""A Jinja2 environment in which an expression can compute with a host's facts, and nothing else.
+
+No statements, no globals, no methods of built-in types, an allow-list of filters; arithmetic on numbers of bounded size
+only, so that no expression can ask for much time or memory. What is not listed here does not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from jinja2 import StrictUndefined, Undefined
+from jinja2.filters import FILTERS
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from numatune.compat import override
+from numatune.cpus import CpuSet
+from numatune.profile.facts import View
+
+MAX_TEXT: Final = 4096
+MAX_NUMBER: Final = 1 << 63
+
+_BUILTIN_FILTERS = (
+    "abs count default d first last length list lower map max min reject rejectattr round select selectattr sort string "
+    "sum trim unique upper"
+).split()
+_SET_NAMES: Final = frozenset({"first", "last", "take"})
+_OPERATORS: Final = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+
+
+class Refused(ValueError):  # noqa: N818  # reads as what happened to the expression
+    """An expression asks for something that is not there for it."""
+
+
+class Environment(ImmutableSandboxedEnvironment):
+    """See the module's head."""
+
+    intercepted_binops = _OPERATORS
+
+    def __init__(self) -> None:
+        super().__init__(undefined=StrictUndefined, autoescape=False, cache_size=0, keep_trailing_newline=True)
+        self.globals.clear()
+        self.filters = {name: FILTERS[name] for name in _BUILTIN_FILTERS} | _OWN_FILTERS
+
+    @override
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        return attr in _names_of(obj)
+
+    @override
+    def is_safe_callable(self, obj: Any) -> bool:
+        owner = getattr(obj, "__self__", None)
+        return getattr(obj, "__name__", "") in _names_of(owner)
+
+    @override
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        if isinstance(obj, Undefined):
+            return super().getattr(obj, attribute)
+        if isinstance(obj, Mapping):
+            return obj[attribute]
+        names = _names_of(obj)
+        if attribute in names:
+            return getattr(obj, attribute)
+        known = ", ".join(sorted(names)) or "nothing"
+        raise Refused(f".{attribute} of {_called(obj)}; accepted: {known}")
+
+    @override
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        if isinstance(obj, View):
+            return obj.item(argument)
+        if isinstance(obj, Mapping) or (isinstance(obj, list | tuple | str) and type(argument) is int):
+            return obj[argument]
+        if isinstance(argument, str):
+            return self.getattr(obj, argument)
+        raise Refused(f"[{argument!r}] of {_called(obj)}")
+
+    @override
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        if isinstance(left, Undefined) or isinstance(right, Undefined):
+            return left + right  # says which name is undefined
+        if isinstance(left, CpuSet) or isinstance(right, CpuSet):
+            return _sets(operator, left, right)
+        if operator == "+" and isinstance(left, str) and isinstance(right, str):
+            return short(left + right)
+        if operator == "+" and isinstance(left, list) and isinstance(right, list):
+            return [*left, *right][: MAX_TEXT + 1] if len(left) + len(right) <= MAX_TEXT else _too_long()
+        if not _number(left) or not _number(right):
+            raise Refused(f"{_called(left)} {operator} {_called(right)}; accepted: numbers, and sets with + or -")
+        return _numbers(operator, left, right)
+
+
+def short(text: str) -> str:
+    """`text` when it is of a sane length. Raises Refused."""
+    return text if len(text) <= MAX_TEXT else _too_long()
+
+
+def as_set(value: Any) -> CpuSet:
+    """A set, a list text, a number or a list of numbers as a set. Raises ValueError."""
+    if isinstance(value, CpuSet):
+        return value
+    if isinstance(value, str):
+        return CpuSet.parse(value)
+    if type(value) is int:
+        return CpuSet([value])
+    if isinstance(value, list | tuple) and all(type(item) is int for item in value):
+        return CpuSet(value)
+    raise Refused(f"{_called(value)} where a set belongs; accepted: a set, or a list like 0-3,8")
+
+
+def _sets(operator: str, left: Any, right: Any) -> CpuSet:
+    if operator == "-":
+        return as_set(left) - as_set(right)
+    if operator == "+":
+        return as_set(left) | as_set(right)
+    raise Refused(f"a set {operator} something; accepted: + and - between sets, and the filters union and intersect")
+
+
+def _numbers(operator: str, left: float, right: float) -> float:
+    if operator == "**" and not (0 <= right < MAX_NUMBER.bit_length() and abs(left) <= 1 << 16):
+        raise Refused("so large a power; accepted: exponents 0 to 63 of numbers up to 65536")
+    made = _ARITHMETIC[operator](left, right)
+    if abs(made) >= MAX_NUMBER:
+        raise Refused(f"a number beyond 2**63 by {operator}")
+    return made
+
+
+_ARITHMETIC: Final[Mapping[str, Callable[[Any, Any], float]]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "**": lambda a, b: a**b,
+}
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _names_of(obj: Any) -> frozenset[str]:
+    if isinstance(obj, View):
+        return obj.public
+    return _SET_NAMES if isinstance(obj, CpuSet) else frozenset()
+
+
+def _called(value: Any) -> str:
+    """A value by kind, for messages."""
+    match value:
+        case View():
+            return type(value).__name__.removesuffix("View").lower()
+        case CpuSet():
+            return "a set"
+        case None:
+            return "none"
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return str(value)
+        case str():
+            return f"the text {value[:40]!r}"
+        case list() | tuple():
+            return "a list"
+    return "that"
+
+
+def _too_long() -> Any:
+    raise Refused(f"a text or list of more than {MAX_TEXT}")
+
+
+def _int(value: Any) -> int:
+    """The filter `int`; unlike Jinja2's own it does not make 0 of what is no number."""
+    made = int(value)
+    if isinstance(value, CpuSet | list) or abs(made) >= MAX_NUMBER:
+        raise Refused(f"{_called(value)} where a number belongs")
+    return made
+
+
+def _float(value: Any) -> float:
+    return float(value)
+
+
+def _join(values: Iterable[Any], separator: str = "") -> str:
+    made = ""
+    for value in values:
+        made = short(f"{made}{separator if made else ''}{value}")
+    return made
+
+
+_OWN_FILTERS: Final[dict[str, Callable[..., Any]]] = {
+    "int": _int,
+    "float": _float,
+    "join": _join,
+    "set": as_set,
+    "union": lambda left, right: as_set(left) | as_set(right),
+    "intersect": lambda left, right: as_set(left) & as_set(right),
+    "difference": lambda left, right: as_set(left) - as_set(right),
+}

@@ -1,0 +1,195 @@
+"""What pydantic finds wrong with a section, in the words of the profile: where, found, accepted, did you mean."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from numatune.errors import Problem
+from numatune.knobs.base import Refused
+from numatune.profile.tree import Path
+
+Complaint = tuple[Path, Problem]
+"""Where in the section, and what (without `where`)."""
+
+_TYPES = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "string_type": "text",
+    "string_sub_type": "text",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "mapping_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "none_required": "null",
+    "string_too_short": "a longer text",
+    "string_too_long": "a shorter text",
+    "too_short": "more items",
+    "too_long": "fewer items",
+}
+
+
+def parse(model: type[BaseModel], data: Any) -> BaseModel | list[Complaint]:
+    """The section as its model, or everything that is wrong with it."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        return _complaints(model, data, error.errors(include_url=False))
+
+
+def _complaints(model: type[BaseModel], data: Any, errors: Sequence[ErrorDetails]) -> list[Complaint]:
+    """One complaint a place: the alternatives of a union complain together."""
+    grouped: dict[Path, list[ErrorDetails]] = {}
+    for error in errors:
+        grouped.setdefault(_path(data, error["loc"], missing=error["type"] == "missing"), []).append(error)
+    complaints: list[Complaint] = []
+    for path, group in grouped.items():
+        others = [other for other in grouped if other != path and other[: len(path)] == path]
+        if others and all(error["type"] in _TYPES for error in group):
+            continue  # another form of a union, which what was written does not look like
+        complaints += _at(model, path, group)
+    return complaints
+
+
+def _at(model: type[BaseModel], path: Path, group: Sequence[ErrorDetails]) -> list[Complaint]:
+    own = [error for error in group if error["type"] == "value_error"]
+    if own:
+        return [complaint for error in own for complaint in _raised(path, error)]
+    missing = [error for error in group if error["type"] == "missing"]
+    if missing:
+        return [(path[:-1], Problem("", f"{path[-1]} is missing"))] if path else []
+    unknown = [error for error in group if error["type"] == "extra_forbidden"]
+    if unknown:
+        known = _keys_around(model, unknown[0]["loc"])
+        hint = did_you_mean(path[-1], known)
+        return [(path, Problem("", f"unknown key {path[-1]}", ", ".join(known), hint))]
+    accepted = list(dict.fromkeys(_accepted(error) for error in group))
+    words = [word for error in group for word in _words(error)]
+    found = found_text(group[0]["input"])
+    return [(path, Problem("", found, " or ".join(accepted), _hint(group[0]["input"], words, accepted)))]
+
+
+def _raised(path: Path, error: ErrorDetails) -> Iterable[Complaint]:
+    """A ValueError that a validator of ours raised, whose text is ``found; accepted: ...``."""
+    raised = error.get("ctx", {}).get("error")
+    if isinstance(raised, Refused):
+        return [((*path, *below), found) for below, found in raised.problems]
+    found, _, accepted = str(raised).partition("; accepted: ")
+    return [(path, Problem("", found, accepted))]
+
+
+def _accepted(error: ErrorDetails) -> str:
+    context = error.get("ctx", {})
+    match error["type"]:
+        case "literal_error" | "enum":
+            return str(context.get("expected", "")).replace("'", "").replace(" or ", ", ")
+        case "greater_than_equal":
+            return f"{context['ge']} or more"
+        case "greater_than":
+            return f"more than {context['gt']}"
+        case "less_than_equal":
+            return f"{context['le']} or less"
+        case "less_than":
+            return f"less than {context['lt']}"
+        case "string_pattern_mismatch":
+            return f"text like {context['pattern']}"
+        case kind if kind in _TYPES:
+            return _TYPES[kind]
+        case _:
+            return error["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+
+
+def _words(error: ErrorDetails) -> list[str]:
+    if error["type"] != "literal_error":
+        return []
+    return [word.strip() for word in _accepted(error).split(",")]
+
+
+def found_text(value: Any) -> str:
+    """A value as a person would call it."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return repr(value) if len(value) <= 80 else f"{value[:77]!r}..."  # noqa: PLR2004  # a line's width
+        case Mapping():
+            return "a mapping" if value else "an empty mapping"
+        case list() | tuple():
+            return "a list"
+        case None:
+            return "null"
+    return str(value)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The hint for a misspelt word, "" when nothing is close."""
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f"did you mean {close[0]}?" if close else ""
+
+
+def _hint(value: Any, words: Sequence[str], accepted: Sequence[str]) -> str:
+    if isinstance(value, bool) and any("number" in text for text in accepted):
+        return f"write {int(value)}"
+    if isinstance(value, str) and words:
+        return did_you_mean(value.lower(), words) if value.lower() not in words else f"write {value.lower()}"
+    return ""
+
+
+def _path(data: Any, location: tuple[int | str, ...], *, missing: bool) -> Path:
+    """Where in the data an error is: pydantic also names union members and the long form's value, which are not there."""
+    path: list[str] = []
+    here = data
+    for index, part in enumerate(location):
+        if isinstance(here, Mapping) and part in here:
+            here = here[part]
+        elif isinstance(here, list | tuple) and isinstance(part, int) and part < len(here):
+            here = here[part]
+        elif not (missing and index == len(location) - 1):
+            continue
+        path.append(str(part))
+    return tuple(path)
+
+
+def _keys_around(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """The keys that the mapping at this place could have."""
+    current: list[Any] = [model]
+    for part in location[:-1]:
+        current = [inner for kind in current for inner in _below(kind, part)] or current
+    found: dict[str, None] = {}
+    for kind in current:
+        for alternative in _models(kind):
+            found |= {field.alias or name: None for name, field in alternative.model_fields.items()}
+    return list(found)
+
+
+def _below(kind: Any, part: int | str) -> list[Any]:
+    inner: list[Any] = []
+    for alternative in _models(kind):
+        fields = alternative.model_fields
+        named = [field for name, field in fields.items() if part in (name, field.alias)]
+        if named:
+            inner += [named[0].annotation]
+        elif "root" in fields:
+            inner += _below(fields["root"].annotation, part)
+    if not inner and (arguments := get_args(kind)):
+        inner = [arguments[-1]] if not _models(kind) else []
+    return inner
+
+
+def _models(kind: Any) -> list[type[BaseModel]]:
+    """The models that an annotation is, or is a union of."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return [kind]
+    if isinstance(kind, type):
+        return []
+    return [model for argument in get_args(kind) if not isinstance(argument, str) for model in _models(argument)]

@@ -1,0 +1,167 @@
+"""`when`: conditions on the host. All keys of one `when` must hold; a list under a key means any of its items."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from numatune.topology.model import Device, Topology
+
+_COMPARE = re.compile(r"\s*(>=|<=|==|!=|>|<|=)?\s*(.*?)\s*\Z", re.DOTALL)
+_VERSION = re.compile(r"\d+(?:\.\d+)*\Z", re.ASCII)
+_LEADING = re.compile(r"\d+(?:\.\d+)*", re.ASCII)
+_ARCHITECTURES: Final = {"amd64": "x86_64", "x86-64": "x86_64", "arm64": "aarch64"}
+_DEVICE_KEYS: Final = ("kind", "driver", "vendor", "device", "class", "address", "name")
+_CGROUPS: Final = ("v1", "v2", "hybrid", "none")
+
+
+class Invalid(ValueError):  # noqa: N818  # reads as what the condition is
+    """A condition that is none, on any host: under which key, what was found, what is accepted, a hint."""
+
+    def __init__(self, key: str, found: str, accepted: str = "", hint: str = "") -> None:
+        super().__init__(found)
+        self.key = key
+        self.found = found
+        self.accepted = accepted
+        self.hint = hint
+
+
+def unmet(conditions: Any, topology: Topology) -> str:
+    """Why the conditions do not hold on this host, "" when they do. Raises Invalid."""
+    if not isinstance(conditions, Mapping) or not conditions:
+        raise Invalid("", "no condition", f"a mapping with {', '.join(_CONDITIONS)}")
+    reasons = []
+    for key, wanted in conditions.items():
+        if key not in _CONDITIONS:
+            close = difflib.get_close_matches(key, _CONDITIONS, n=1)
+            raise Invalid(key, f"unknown key {key}", ", ".join(_CONDITIONS), f"did you mean {close[0]}?" if close else "")
+        alternatives = wanted if isinstance(wanted, list | tuple) else (wanted,)
+        answers = [_CONDITIONS[key](key, alternative, topology) for alternative in alternatives]
+        if answers and "" not in answers:
+            reasons.append(answers[0] if len(answers) == 1 else f"{key}: {', '.join(map(_text, alternatives))}")
+    return "; ".join(reasons)
+
+
+def _kernel(key: str, wanted: Any, topology: Topology) -> str:
+    leading = _LEADING.match(topology.machine.kernel)
+    for operator, version in _comparisons(key, wanted, '">=5.15" or ">=5.15, <6.12"'):
+        if not _VERSION.match(version):
+            raise Invalid(key, repr(wanted), 'a version like ">=5.15"')
+        numbers = [int(part) for part in version.split(".")]
+        have = [int(part) for part in leading[0].split(".")] if leading else []
+        if not have or not _holds(operator, (have + [0] * len(numbers))[: len(numbers)], numbers):
+            return f"{key} {_text(wanted)}: this is {topology.machine.kernel or 'not known'}"
+    return ""
+
+
+def _count(of: Callable[[Topology], int], what: str) -> Callable[[str, Any, Topology], str]:
+    def check(key: str, wanted: Any, topology: Topology) -> str:
+        for operator, number in _comparisons(key, wanted, '2 or ">=2"'):
+            if not number.isdecimal():
+                raise Invalid(key, repr(wanted), 'a number, or one like ">=2"')
+            if not _holds(operator, [of(topology)], [int(number)]):
+                return f"{key} {_text(wanted)}: this host has {of(topology)} {what}"
+        return ""
+
+    return check
+
+
+def _word(of: Callable[[Topology], str], known: tuple[str, ...] = ()) -> Callable[[str, Any, Topology], str]:
+    def check(key: str, wanted: Any, topology: Topology) -> str:
+        ((operator, word),) = _comparisons(key, wanted, "a word, or one like !=none", several=False)
+        if operator not in {"=", "!="} or not word or (known and word not in known):
+            raise Invalid(key, repr(wanted), ", ".join(known) or "a word, or !=word")
+        have = of(topology)
+        same = fnmatch.fnmatchcase(have, _ARCHITECTURES.get(word, word))
+        met = bool(have) and same is (operator == "=")
+        return "" if met else f"{key} {_text(wanted)}: this is {have or 'not known'}"
+
+    return check
+
+
+def _distribution(key: str, wanted: Any, topology: Topology) -> str:
+    name, _, rest = str(wanted).strip().partition(" ")
+    if not isinstance(wanted, str) or not re.fullmatch(r"[a-z0-9_.*-]+", name):
+        raise Invalid(key, repr(wanted), 'a name like debian, or with a version: "debian >=12"')
+    have_name, _, have_version = topology.machine.distribution.partition(" ")
+    mismatch = f"{key} {wanted}: this is {topology.machine.distribution or 'not known'}"
+    if not fnmatch.fnmatchcase(have_name, name):
+        return mismatch
+    for operator, version in _comparisons(key, rest, '"debian >=12"') if rest else ():
+        if not _VERSION.match(version):
+            raise Invalid(key, repr(wanted), 'a name and a version: "debian >=12"')
+        leading = _LEADING.match(have_version)
+        numbers = [int(part) for part in version.split(".")]
+        have = [int(part) for part in leading[0].split(".")] if leading else []
+        if not have or not _holds(operator, (have + [0] * len(numbers))[: len(numbers)], numbers):
+            return mismatch
+    return ""
+
+
+def _device(key: str, wanted: Any, topology: Topology) -> str:
+    if isinstance(wanted, str) and wanted:
+        met = any(_is_called(device, wanted) for device in topology.devices)
+        return "" if met else f"{key} {wanted}: this host has none"
+    if not isinstance(wanted, Mapping) or not wanted:
+        raise Invalid(key, repr(wanted), f"a kind, driver or name, or a mapping with {', '.join(_DEVICE_KEYS)}")
+    for name, pattern in wanted.items():
+        if name not in _DEVICE_KEYS or not isinstance(pattern, str):
+            raise Invalid(key, f"{name}: {pattern!r}", f"{', '.join(_DEVICE_KEYS)}, each with a text (* and ? match any)")
+    met = any(all(_has(device, name, str(pattern)) for name, pattern in wanted.items()) for device in topology.devices)
+    described = ", ".join(f"{name} {pattern}" for name, pattern in wanted.items())
+    return "" if met else f"{key} {described}: this host has none"
+
+
+def _is_called(device: Device, pattern: str) -> bool:
+    known = (device.kind, device.driver, device.address, *device.names)
+    return any(fnmatch.fnmatchcase(name, pattern) for name in known if name)
+
+
+def _has(device: Device, name: str, pattern: str) -> bool:
+    match name:
+        case "class":
+            values: tuple[str, ...] = (device.class_,)
+        case "name":
+            values = device.names
+        case _:
+            values = (getattr(device, name),)
+    return any(fnmatch.fnmatchcase(value.lower(), pattern.lower()) for value in values)
+
+
+def _comparisons(key: str, wanted: Any, accepted: str, *, several: bool = True) -> list[tuple[str, str]]:
+    """(operator, operand) pairs of ``>=5.15, <6.12``; no operator is ``=``."""
+    if isinstance(wanted, bool) or not isinstance(wanted, str | int | float):
+        raise Invalid(key, repr(wanted), accepted)
+    parts = str(wanted).split(",") if several else [str(wanted)]
+    matches = [_COMPARE.match(part) for part in parts]
+    return [({"==": "=", None: "="}.get(match[1], match[1]), match[2]) for match in matches if match]
+
+
+def _holds(operator: str, have: list[int], want: list[int]) -> bool:
+    return {
+        "=": have == want,
+        "!=": have != want,
+        ">=": have >= want,
+        "<=": have <= want,
+        ">": have > want,
+        "<": have < want,
+    }[operator]
+
+
+def _text(wanted: Any) -> str:
+    return ", ".join(f"{key} {value}" for key, value in wanted.items()) if isinstance(wanted, Mapping) else str(wanted)
+
+
+_CONDITIONS: Final[Mapping[str, Callable[[str, Any, Topology], str]]] = {
+    "kernel": _kernel,
+    "arch": _word(lambda topology: topology.machine.arch),
+    "virt": _word(lambda topology: topology.machine.virt),
+    "distribution": _distribution,
+    "cpu_nodes": _count(lambda topology: sum(bool(node.cpus) for node in topology.nodes) or 1, "nodes with CPUs"),
+    "cpus": _count(lambda topology: len(topology.cpus.online), "CPUs online"),
+    "device": _device,
+    "cgroup": _word(lambda topology: topology.cgroups.mode, _CGROUPS),
+}
