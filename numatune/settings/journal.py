@@ -56,6 +56,7 @@ class Ack:
     errno: int
     held: str | None
     final: bool = False
+    identity: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +83,19 @@ Record = RunStart | Intent | Ready | Ack | Repaired | RunEnd
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """fold(records): what numatune holds on this host and what to give back."""
+    """fold(records): what numatune holds on this host and what to give back.
+
+    in_doubt  the run was cut off while this one was being written (at most one a run): `writes` may hold, or not
+    coupled   the run was cut off after a write that moves this one too, before that was read back: any value may be ours
+    """
 
     setting: Setting
     original: str | None
     held: str | None
     run: int
     boot_id: str
-    in_doubt: bool = False  # cut off while this one was being written: at most one a run
+    in_doubt: bool = False
+    coupled: bool = False
     writes: tuple[str, ...] = ()
     identity: str = ""
 

@@ -1,0 +1,64 @@
+"""What became of one row, judged by what the host holds once everything is written. Pure."""
+
+from __future__ import annotations
+
+from numatune.engine import kinds
+from numatune.engine.diff import Options, row
+from numatune.settings.codecs import agree, shown
+from numatune.settings.journal import RunKind
+from numatune.settings.plan import Action, Change, Observation, Outcome, Status
+
+_IN_FORCE = frozenset({Status.OK, Status.PENDING})
+
+
+def unchanged(change: Change) -> Outcome:
+    """The outcome of a row that was not to be written."""
+    held = change.seen.text
+    return Outcome(change.setting.id, change.status, held, (), held, reason=change.reason)
+
+
+def outcome(change: Change, now: Observation, code: int | None, *, before: str | None, kind: RunKind) -> Outcome:
+    """`code`: the errno of its write; None: it was not written. `before`: what the host held before the run."""
+    gives_back = kind == "rollback" or change.action is Action.RELEASE
+    status, reason = _given_back(change, now, code) if gives_back else _applied(change, now, code)
+    wrote = change.writes if code is not None else ()
+    changed = not _same(change, before, now.text)
+    return Outcome(change.setting.id, status, before, wrote, now.text, code or 0, changed, reason)
+
+
+def _applied(change: Change, now: Observation, code: int | None) -> tuple[Status, str]:
+    setting = change.setting
+    after = row(setting, now, Options(allow_disruption=True, allow_unsafe=frozenset({setting.id}), retry=True))
+    if after.status in _IN_FORCE:
+        return after.status, after.reason
+    if code:
+        return kinds.refusal(setting.target, code)
+    if code is None:
+        planned_to_hold = change.status in _IN_FORCE
+        return (
+            (after.status, "it moved while other settings were written")
+            if planned_to_hold
+            else (change.status, change.reason)
+        )
+    if after.status is Status.DRIFTED:
+        held = shown(setting.codec, now.text) or "nothing"
+        return Status.CLAMPED, f"asked {shown(setting.codec, setting.want)}, the kernel holds {held}"
+    return after.status, after.reason
+
+
+def _given_back(change: Change, now: Observation, code: int | None) -> tuple[Status, str]:
+    setting = change.setting
+    if _same(change, setting.want, now.text):
+        return Status.OK, ""
+    if code:
+        return kinds.refusal(setting.target, code)
+    if code is None:
+        return (Status.DRIFTED if change.status is Status.OK else change.status), change.reason
+    held = shown(setting.codec, now.text) or "nothing"
+    return Status.CLAMPED, f"was {shown(setting.codec, setting.want)}, the kernel holds {held}"
+
+
+def _same(change: Change, a: str | None, b: str | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return agree(change.setting.codec, a, b)

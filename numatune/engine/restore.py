@@ -1,0 +1,125 @@
+"""The rollback plan: the originals as wanted values, for everything that is still ours. Pure."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from numatune.engine.drift import outlives_reboot
+from numatune.engine.fold import ours
+from numatune.engine.order import order
+from numatune.settings.codecs import agree, shown
+from numatune.settings.journal import Owned
+from numatune.settings.model import Phase, Setting, SettingId
+from numatune.settings.plan import Action, Change, Observation, Status
+from numatune.settings.targets import Cgroup, OwnedFile, UnitState
+
+_TURNED = {Phase.QUIET: Phase.RESUME, Phase.RESUME: Phase.QUIET}
+_GONE = frozenset({0, errno.ENOENT, errno.ENOTDIR, errno.ENODEV})
+
+
+@dataclass(frozen=True, slots=True)
+class Spared:
+    """A setting that a rollback leaves as it is, and why."""
+
+    id: SettingId
+    reason: str
+
+
+def restore(
+    ledger: Mapping[SettingId, Owned], seen: Mapping[SettingId, Observation], boot_id: str
+) -> tuple[tuple[Change, ...], tuple[Spared, ...]]:
+    """What to write to give everything back, in order, and what is spared.
+
+    Rows without an action are at their original already; they are watched, because a partner's write may move them.
+    Of a boot before this one only what outlives a reboot is taken back: the kernel has reset the rest itself.
+    """
+    made = {
+        owned.setting.id for owned in ledger.values() if _was_made(owned) and isinstance(owned.setting.target, Cgroup)
+    }
+    changes: list[Change] = []
+    spared: list[Spared] = []
+    for sid, owned in ledger.items():
+        if owned.boot_id != boot_id and not outlives_reboot(owned.setting.target):
+            continue
+        if owned.setting.needs in made and not isinstance(owned.setting.target, Cgroup):
+            continue  # goes away with its cgroup
+        match _give_back(owned, seen[sid]):
+            case Change() as change:
+                changes.append(change)
+            case str() as reason:
+                spared.append(Spared(sid, reason))
+            case None:
+                pass
+    return order(changes), tuple(spared)
+
+
+def returning(setting: Setting, original: str | None) -> Setting:
+    """The setting with its original as what is wanted. A unit that was stopped first is started last."""
+    phase, after = setting.phase, setting.after
+    if isinstance(setting.target, UnitState):
+        phase, after = _TURNED.get(phase, phase), ()
+    return replace(setting, want=original, phase=phase, after=after, guard=None)
+
+
+def again(change: Change, now: Observation, *, by_us: bool) -> Change:
+    """A row of a rollback whose value is no longer as planned. `by_us`: a partner's write, just now, explains that."""
+    setting = change.setting
+    if now.text is None:
+        return replace(change, seen=now, status=Status.UNSUPPORTED, action=Action.NONE, writes=(), reason="it is gone")
+    if setting.want is not None and agree(setting.codec, setting.want, now.text):
+        return replace(change, seen=now, status=Status.OK, action=Action.NONE, writes=())
+    if by_us and setting.want is not None:
+        action = change.action if change.action is not Action.NONE else Action.UPDATE
+        writes = setting.codec.back(setting.want, now.text)
+        return replace(change, seen=now, status=Status.DRIFTED, action=action, writes=writes)
+    return replace(
+        change, seen=now, status=Status.DRIFTED, action=Action.NONE, writes=(), reason=_somebody(setting, now.text)
+    )
+
+
+def _give_back(owned: Owned, now: Observation) -> Change | str | None:
+    """The row that gives one setting back, or why it is spared, or None where nothing is left to give back."""
+    setting, original = returning(owned.setting, owned.original), owned.original
+    if _was_made(owned):
+        return _take_away(owned, setting, now)
+    if original is None:
+        return None  # a file that came with another one's write, and goes with it
+    was = f"; it was {shown(setting.codec, original)}"
+    if now.text is None:
+        code = errno.errorcode.get(now.errno, str(now.errno))
+        return ("is gone" if now.errno in _GONE else f"cannot be read ({code})") + was
+    as_it_was = agree(setting.codec, original, now.text)
+    if as_it_was and not _unfinished(owned):
+        return Change(setting, now, Status.OK, reason="watched")
+    if setting.undo == "never" or not (as_it_was or ours(owned, now.text)):
+        return "cannot be given back" + was if setting.undo == "never" else _somebody(setting, now.text)
+    return Change(setting, now, Status.DRIFTED, Action.UPDATE, setting.codec.back(original, now.text), setting.impact)
+
+
+def _was_made(owned: Owned) -> bool:
+    """Whether it was not there before numatune made it."""
+    return owned.original is None and isinstance(owned.setting.target, Cgroup | OwnedFile)
+
+
+def _take_away(owned: Owned, setting: Setting, now: Observation) -> Change | str | None:
+    if now.text is None:
+        again_ = Change(setting, now, Status.DRIFTED, Action.DELETE, impact=setting.impact)
+        return again_ if _unfinished(owned) else None
+    if isinstance(setting.target, Cgroup):
+        if owned.identity and now.identity and owned.identity != now.identity:
+            return "somebody removed it and made another of that name"
+    elif not ours(owned, now.text):
+        return "somebody changed it since"
+    return Change(setting, now, Status.DRIFTED, Action.DELETE, impact=setting.impact)
+
+
+def _unfinished(owned: Owned) -> bool:
+    """Whether a write that was cut off must be done again though its text is back: the rest of it may be missing."""
+    target = owned.setting.target
+    return owned.in_doubt and (len(owned.writes) > 1 or (isinstance(target, OwnedFile) and target.restart is not None))
+
+
+def _somebody(setting: Setting, now: str) -> str:
+    return f"somebody set it to {shown(setting.codec, now)} since"
