@@ -17,7 +17,7 @@ from numatune.settings.model import Setting, SettingId
 from numatune.settings.plan import Status, counts
 from numatune.verify.asking import Asking, TestinfraHost
 from numatune.verify.judge import judge
-from numatune.verify.verdict import SETTINGS_FILE, VERDICTS_FILE
+from numatune.verify.verdict import SETTINGS_FILE, VERDICTS_FILE, told
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -55,12 +55,12 @@ def test_host_is_as_wanted(
     said = judge(setting, known, ask)
     with verdicts.open("a", encoding="utf-8") as lines:
         lines.write(said.as_line() + "\n")
-    told = {"status": said.status, "wanted": said.wanted, "found": shown(setting.codec, said.found)}
-    request.node.user_properties.extend([*told.items(), ("source", said.source)])
+    properties = {"status": said.status, "wanted": said.wanted, "found": shown(setting.codec, said.found)}
+    request.node.user_properties.extend([*properties.items(), ("source", said.source)])
     if counts(setting, said.status):
-        pytest.fail(f"{said.status}: {said.message}", pytrace=False)
+        pytest.fail(told(setting, said), pytrace=False)
     if said.status not in {Status.OK, Status.PENDING}:
-        pytest.skip(f"{said.status}: {said.message}")
+        pytest.skip(told(setting, said))
 
 
 def _known(config: pytest.Config) -> dict[SettingId, Setting]:

@@ -18,9 +18,10 @@ WRITE_BITS = 0o222
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`found`: verbatim, None when nothing could be read; `wanted` is as people read it.
+    """`found`: verbatim, None when nothing could be read; `wanted`: as people read it.
 
-    `source`: what was asked (``sysctl -n vm.swappiness``, ``/proc/interrupts, /proc/irq/57/smp_affinity``).
+    source   what was asked: ``sysctl -n vm.swappiness``; ``/proc/interrupts, /proc/irq/57/smp_affinity``
+    message  what `wanted` and `found` do not tell
     """
 
     id: SettingId
@@ -53,7 +54,7 @@ def fine(setting: Setting, answer: Answer) -> Verdict:
 
 def drifted(setting: Setting, answer: Answer, message: str = "") -> Verdict:
     """Not as wanted, and root could change it."""
-    return verdict(setting, Status.DRIFTED, answer, message or difference(setting, answer))
+    return verdict(setting, Status.DRIFTED, answer, message)
 
 
 def holds(setting: Setting, text: str) -> bool:
@@ -71,19 +72,18 @@ def unread(setting: Setting, answer: Answer, absent: str = "") -> Verdict:
 
 def differs(setting: Setting, answer: Answer, path: str, ask: Asking) -> Verdict:
     """The kernel file at `path` is not as wanted: drifted, or denied where not even root could change it."""
-    message = difference(setting, answer)
     if ask.refuses_writes(path):
-        return verdict(setting, Status.DENIED, answer, f"{message}; on a read-only mount")
+        return verdict(setting, Status.DENIED, answer, "it is on a read-only mount")
     if not ask.mode(path) & WRITE_BITS:
-        return verdict(setting, Status.DENIED, answer, f"{message}; the kernel lets nobody write it")
-    return drifted(setting, answer, message)
+        return verdict(setting, Status.DENIED, answer, "its mode lets nobody write it")
+    return drifted(setting, answer)
 
 
-def difference(setting: Setting, answer: Answer) -> str:
-    """What a failed check says."""
-    found = shown(setting.codec, answer.text)
-    said_by = answer.source.rpartition(", ")[2]
-    return f"wanted {_asked(setting) or 'nothing'}, {said_by} says {found or 'nothing'}"
+def told(setting: Setting, said: Verdict) -> str:
+    """What a check that fails says: ``drifted: wanted 10, sysctl -n vm.swappiness says 60``."""
+    found = shown(setting.codec, said.found)
+    heard = f"wanted {said.wanted or 'nothing'}, {said.source.rpartition(', ')[2]} says {found or 'nothing'}"
+    return f"{said.status}: {'; '.join(filter(None, (heard if said.found is not None else '', said.message)))}"
 
 
 def _asked(setting: Setting) -> str | None:

@@ -10,7 +10,7 @@ from numatune.settings.plan import Status
 from numatune.settings.targets import Fact, KernelFile
 from numatune.verify.asking import Asking
 from numatune.verify.kinds import cgroups, watermarks
-from numatune.verify.verdict import Verdict, difference, differs, fine, holds, unread, verdict
+from numatune.verify.verdict import Verdict, differs, fine, holds, unread, verdict
 
 
 def kernel_file(setting: Setting, target: KernelFile, ask: Asking) -> Verdict:
@@ -32,10 +32,8 @@ def fact(setting: Setting, target: Fact, ask: Asking) -> Verdict:
     _, answer = ask.first(target.paths)
     if answer.text is None:
         return unread(setting, answer)
-    told = replace(answer, text=_parameter(setting, answer.text))
-    if holds(setting, answer.text):
-        return fine(setting, told)
-    return verdict(setting, Status.REBOOT, told, difference(setting, told))
+    status = Status.OK if holds(setting, answer.text) else Status.REBOOT
+    return verdict(setting, status, replace(answer, text=_parameter(setting, answer.text)))
 
 
 def _parameter(setting: Setting, line: str) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from numatune.settings.codecs import shown
 from numatune.settings.model import Setting
 from numatune.settings.plan import Status
 from numatune.settings.targets import UnitProperty, UnitState
 from numatune.verify.asking import Answer, Asking
 from numatune.verify.kinds import cgroups
-from numatune.verify.verdict import Verdict, difference, drifted, fine, holds, unread, verdict
+from numatune.verify.verdict import Verdict, drifted, fine, holds, unread, verdict
 
 _SETS = {
     "AllowedCPUs": ("EffectiveCPUs", "Cpus_allowed_list"),
@@ -50,7 +51,7 @@ def _in_force(setting: Setting, target: UnitProperty, answer: Answer, told: Mapp
         )
     live = ask.file(target.effective) if target.effective else None
     if live is not None and live.text is not None and not holds(setting, live.text):
-        return verdict(setting, Status.CLAMPED, answer, difference(setting, live))
+        return verdict(setting, Status.CLAMPED, answer, f"{live.source} says {shown(setting.codec, live.text)}")
     return fine(setting, answer)
 
 
