@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from numatune.settings.codecs import shown
@@ -18,8 +19,11 @@ _SETS = {
 }
 """What was asked for -> what systemd got for it, and what the kernel tells of a task."""
 _ASKED_TOO = ("LoadState", "ActiveState", "ControlGroup", "EffectiveCPUs", "EffectiveMemoryNodes")
-_CGROUPS = "/sys/fs/cgroup"
-"""systemd's properties of CPUs and nodes work on a unified hierarchy only, and there is where it is mounted."""
+_ROOT = re.compile(r"(.*?)/[^/]+\.(?:slice|scope|service)(?:/|\Z)")
+"""Of a unit's file in the cgroup tree, what is before the first unit: where the tree is mounted."""
+
+_DOWN = frozenset({"inactive", "failed", "unknown"})
+"""Nothing of the unit runs; systemd before v255 calls a unit that is not there unknown."""
 
 
 def unit_property(setting: Setting, target: UnitProperty, ask: Asking) -> Verdict:
@@ -30,27 +34,27 @@ def unit_property(setting: Setting, target: UnitProperty, ask: Asking) -> Verdic
     if target.name not in told:
         detail = said.stderr.strip() or f"this systemd has no {target.name}"
         return unread(setting, Answer(None, source, "absent", detail))
-    if told.get("LoadState") == "not-found":
+    if told.get("LoadState") == "not-found" and not target.unit.endswith(".slice"):  # a slice is made when it is named
         return unread(setting, Answer(None, source, "absent", "no such unit"))
     answer = Answer(told[target.name], source)
     if not holds(setting, told[target.name]):
         return drifted(setting, answer)
-    if told.get("ActiveState") != "active":
-        return fine(setting, answer)
+    if told.get("ActiveState", "inactive") in _DOWN:
+        return verdict(setting, Status.PENDING, answer, f"in force when {target.unit} starts")
     return _in_force(setting, target, answer, told, ask)
 
 
 def _in_force(setting: Setting, target: UnitProperty, answer: Answer, told: Mapping[str, str], ask: Asking) -> Verdict:
     """The unit is up and has the property; judge what came of it."""
+    root = _ROOT.match(target.effective or "")
+    folder = f"{root[1]}{told.get('ControlGroup', '')}" if root else ""
     if target.name in _SETS:
         effective, field = _SETS[target.name]
         got = told.get(effective) or None  # older than v244: no such property
-        folder = _CGROUPS + told.get("ControlGroup", "")
-        return cgroups.clamped(setting, answer, got, effective) or cgroups.with_tasks(
-            setting, answer, folder, field, ask
-        )
-    live = ask.file(target.effective) if target.effective else None
-    if live is not None and live.text is not None and not holds(setting, live.text):
+        clamp = cgroups.clamped(setting, answer, got, effective)
+        return clamp or cgroups.with_tasks(setting, answer, folder, field, ask)
+    live = ask.file(f"{folder}/{(target.effective or '').rpartition('/')[2]}")
+    if live.text is not None and not holds(setting, live.text):
         return verdict(setting, Status.CLAMPED, answer, f"{live.source} says {shown(setting.codec, live.text)}")
     return fine(setting, answer)
 
@@ -68,10 +72,10 @@ def _active(target: UnitState, ask: Asking) -> Answer:
     source = f"systemctl is-active {target.unit}"
     text = ask.run("systemctl", "is-active", "--", target.unit).stdout.strip()
     pid = ask.process(target.process) if target.process else None
-    if pid is not None and text != "active":
+    if pid is not None and (not text or text in _DOWN):
         return Answer("active", f"/proc/{pid}/comm")
     if text:
-        return Answer(text, source)
+        return Answer("inactive" if text in _DOWN else "active", source)
     if target.process:
         return Answer("inactive", f"/proc/*/comm {target.process}")
     return Answer(None, source, "absent", "systemd does not answer")
