@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, RootModel, model_validator
 
 from numatune.cpus import CpuSet
-from numatune.errors import Problem
-from numatune.knobs.base import Context, CpuSetField, Knob, Refused, Section
+from numatune.knobs.base import Context, CpuSetField, Knob, Section
 from numatune.settings.codecs import Count, Text
 from numatune.settings.model import FitsFree, Impact, Phase, Setting, SettingId
-from numatune.settings.targets import HugepagePool, KernelFile, Nothing
+from numatune.settings.targets import HugepagePool, Nothing
 from numatune.topology.model import Section as TopologySection
 from numatune.topology.model import Topology
 
 _SIZE = re.compile(r"([1-9]\d*)(kB|K|M|G)\Z", re.ASCII)
-_SUMS = frozenset({"/proc/sys/vm/nr_hugepages", "/proc/sys/vm/nr_hugepages_mempolicy"})
 _KB = {"kB": 1, "K": 1, "M": 1 << 10, "G": 1 << 20}
 
 
@@ -90,50 +89,42 @@ class Hugepages(RootModel[dict[Size, Pool | None]]):
 
 def settings(section: Hugepages, context: Context) -> tuple[Setting, ...]:
     """One setting for each node and size; one row for a size or a node that this host has not."""
-    _alone(context)
     return tuple(
         setting for size, pool in section.root.items() if pool is not None for setting in _of_size(size, pool, context)
     )
 
 
-def _alone(context: Context) -> None:
-    """Raise Refused when the profile sets the sum of the pools too: writing it would move every one of them."""
-    for other in context.made:
-        if isinstance(other.target, KernelFile) and _SUMS & set(other.target.paths):
-            found = f"beside {other.id} ({other.source}), which spreads its pages over all nodes"
-            raise Refused(((), Problem("", found, hint="keep one of the two")))
-
-
 def _of_size(size: str, pool: Pool, context: Context) -> Iterator[Setting]:
     topology, kb = context.topology, kb_of(size)
-    if lacking := _lacking(kb, topology):
-        yield _setting(spelled(kb), Nothing("unsupported", lacking), _asked(pool), size, pool, context)
-        return
-    for node, pages in sorted(_pages(pool, topology).items()):
-        name = f"node{node}/{spelled(kb)}"
-        if lacking := _without(node, topology):
-            yield _setting(name, Nothing("unsupported", lacking), str(pages), size, pool, context)
-        else:
-            yield _setting(name, HugepagePool(node, kb), str(pages), size, pool, context)
-
-
-def _setting(name: str, target: HugepagePool | Nothing, want: str, size: str, pool: Pool, context: Context) -> Setting:
-    guard = None
-    if isinstance(target, HugepagePool):
-        guard = FitsFree(f"/sys/devices/system/node/node{target.node}/meminfo", target.kb << 10, target.folder)
-    return Setting(
-        id=SettingId(f"hugepages:{name}"),
-        target=target,
-        codec=Count() if guard else Text(),
-        want=want,
+    asked = Setting(
+        id=SettingId(f"hugepages:{spelled(kb)}"),
+        target=Nothing("unsupported", _lacking(kb, topology)),
+        codec=Text(),
+        want=_asked(pool),
         phase=Phase.HUGEPAGES,
         section="hugepages",
         source=context.source("hugepages", size),
         why=pool.why,
         optional=pool.optional,
-        family=f"hugepages:{spelled(kb_of(size))}",
-        impact_allowed=Impact.DISRUPTS if guard else None,
-        guard=guard,
+        family=f"hugepages:{spelled(kb)}",
+    )
+    if _lacking(kb, topology):
+        yield asked
+        return
+    for node, pages in sorted(_pages(pool, topology).items()):
+        each = replace(asked, id=SettingId(f"hugepages:node{node}/{spelled(kb)}"), want=str(pages))
+        lacking = _without(node, topology)
+        yield replace(each, target=Nothing("unsupported", lacking)) if lacking else _held(each, HugepagePool(node, kb))
+
+
+def _held(asked: Setting, pool: HugepagePool) -> Setting:
+    """The setting of a pool that is there: never more than is free, nor fewer than are in use."""
+    return replace(
+        asked,
+        target=pool,
+        codec=Count(),
+        impact_allowed=Impact.DISRUPTS,
+        guard=FitsFree(f"/sys/devices/system/node/node{pool.node}/meminfo", pool.kb << 10, pool.folder),
     )
 
 
@@ -142,7 +133,7 @@ def _pages(pool: Pool, topology: Topology) -> dict[int, int]:
     nodes = pool.nodes
     if nodes is None:
         nodes = CpuSet(node.id for node in topology.nodes if node.kind == "cpu+mem")
-    asked: dict[int, int | None] = {node: pool.per_node for node in nodes} | pool.by_node
+    asked: dict[int, int | None] = {**dict.fromkeys(nodes, pool.per_node), **pool.by_node}
     return {node: pages for node, pages in asked.items() if pages is not None}
 
 

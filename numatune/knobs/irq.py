@@ -75,8 +75,6 @@ def _of_rule(number: int, rule: Rule, claimed: tuple[Claim, ...], context: Conte
     if not claimed:
         nothing = NoPlace("not-applicable", unmatched(rule, topology))
         yield _row(f"irq:rules/{number}", nothing, number, rule, context)
-    if rule.where is None:
-        return
     spread: dict[CpuSet, tuple[CpuSet, ...]] = {}
     for claim in claimed:
         address = claim.device.address
@@ -107,7 +105,7 @@ def _row(name: str, nothing: NoPlace, number: int, rule: Rule, context: Context)
         id=SettingId(name),
         target=Nothing(nothing.status, nothing.reason),
         codec=Text(),
-        want=str(rule.where),
+        want=str(rule.where or ""),
         phase=Phase.IRQ,
         section="irq",
         source=context.source("irq", "rules", str(number)),

@@ -70,8 +70,7 @@ class Match(Section):
 class Rule(Section):
     """Interrupts and the CPUs that serve them.
 
-    cpus       null: the kernel's or somebody else's business, no later rule gets them either; all when only
-               `away_from` is given
+    cpus       by default all when `away_from` is given, else the interrupts are left alone, by later rules too
     away_from  CPUs to keep them off
     spread     core: vector N on the N-th core, round and round; cpu: the same CPU by CPU; none: each on the whole set
     """
@@ -83,16 +82,10 @@ class Rule(Section):
     why: str = ""
     optional: bool | None = None
 
-    @model_validator(mode="after")
-    def _somewhere(self) -> Rule:
-        if not self.model_fields_set & {"cpus", "away_from"}:
-            raise ValueError("a rule without CPUs; accepted: cpus, away_from or both")
-        return self
-
     @property
     def where(self) -> Literal["local", "all"] | CpuSet | None:
         """`cpus` with its default; None: not managed."""
-        return self.cpus if "cpus" in self.model_fields_set else "all"
+        return "all" if self.cpus is None and self.away_from else self.cpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +144,7 @@ def place(rule: Rule, device: Device, topology: Topology) -> Place | NoPlace:
     """The CPUs that a rule means for a device."""
     match rule.where:
         case None:
-            return NoPlace("not-applicable", "not managed")
+            return NoPlace("not-applicable", "left alone, as its rule names no cpus")
         case "all":
             return usable(topology.cpus.online, topology, rule.away_from)
         case "local":

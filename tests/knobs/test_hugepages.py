@@ -9,11 +9,11 @@ import pytest
 from pydantic import ValidationError
 
 from numatune.cpus import CpuSet
-from numatune.knobs.base import Context, Refused
+from numatune.knobs.base import Context
 from numatune.knobs.hugepages import KNOB, Hugepages, kb_of, settings
-from numatune.settings.codecs import Count, Int
-from numatune.settings.model import FitsFree, Impact, Phase, Setting, SettingId, Source
-from numatune.settings.targets import HugepagePool, KernelFile, Nothing
+from numatune.settings.codecs import Count
+from numatune.settings.model import FitsFree, Impact, Phase, Setting
+from numatune.settings.targets import HugepagePool, Nothing
 from numatune.topology.model import Node, Topology
 
 HOST = Topology(
@@ -28,8 +28,8 @@ HOST = Topology(
 )
 
 
-def made(topology: Topology = HOST, others: tuple[Setting, ...] = (), **section: Any) -> tuple[Setting, ...]:
-    return settings(Hugepages.model_validate(section), Context(topology=topology, made=others))
+def made(topology: Topology = HOST, **section: Any) -> tuple[Setting, ...]:
+    return settings(Hugepages.model_validate(section), Context(topology=topology))
 
 
 def wanted(topology: Topology = HOST, **section: Any) -> dict[str, str | None]:
@@ -119,18 +119,3 @@ def test_null_is_not_managed():
 def test_what_is_wrong_with_a_pool_is_said_before_any_host_is_touched(pool: dict[str, Any], said: str):
     with pytest.raises(ValidationError, match=said):
         Hugepages.model_validate({"2M": pool})
-
-
-def test_the_sum_of_the_pools_is_not_set_beside_them():
-    total = Setting(
-        id=SettingId("sysctl:vm.nr_hugepages"),
-        target=KernelFile(("/proc/sys/vm/nr_hugepages",)),
-        codec=Int(),
-        want="64",
-        phase=Phase.SYSCTL,
-        section="sysctl",
-        source=Source("a.yaml", 7),
-    )
-    with pytest.raises(Refused) as refused:
-        made(others=(total,), **{"2M": {"per_node": 1}})
-    assert "sysctl:vm.nr_hugepages (a.yaml:7)" in str(refused.value)

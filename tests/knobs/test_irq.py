@@ -137,10 +137,10 @@ def test_a_vector_without_a_name_while_the_link_is_down_is_still_placed_by_its_d
     assert wanted(down, LOCAL) == {"irq:0000:41:00.0/0": "0-3,8-11"}
 
 
-def test_cpus_null_leaves_the_matched_interrupts_alone_and_keeps_later_rules_off_them():
-    assert wanted(host(NIC), {"match": {"class": "nic"}, "cpus": None}, {"match": {"class": "nic"}, "cpus": "0"}) == {
-        "irq:rules/1": "0"
-    }
+def test_a_rule_without_cpus_leaves_its_interrupts_alone_and_keeps_later_rules_off_them():
+    rows = made(host(NIC), {"match": {"class": "nic"}, "cpus": None}, {"match": {"class": "nic"}, "cpus": "0"})
+    assert [row.id for row in rows] == ["irq:rules/0/0000:41:00.0", "irq:rules/1"]
+    assert nothing(rows[0]) == Nothing("not-applicable", "left alone, as its rule names no cpus")
 
 
 def test_away_from_alone_means_every_other_cpu():
@@ -246,7 +246,6 @@ def test_null_default_affinity_is_not_managed():
     [
         ({"match": {}, "cpus": "local"}, "accepted: at least one of class, address, driver, name, vector"),
         ({"match": {"class": "gpu"}, "cpus": "local"}, "'accelerator', 'nic', 'nvme', 'infiniband' or 'other'"),
-        ({"match": {"class": "nic"}}, "accepted: cpus, away_from or both"),
         ({"match": {"class": "nic"}, "cpus": "locla"}, "accepted: local, all, or CPUs like 0-3,8"),
         ({"match": {"class": "nic"}, "cpus": "3-1"}, "accepted: local, all, or CPUs like 0-3,8"),
         ({"match": {"class": "nic"}, "cpus": "local", "spread": "socket"}, "'core', 'cpu' or 'none'"),
