@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numatune.knobs import hugepages, irq, kernel_cmdline, sysctl, thp
+from numatune.knobs import cpusets, hugepages, irq, kernel_cmdline, services, sysctl, thp
 from numatune.knobs.base import Knob
 
 KNOBS: tuple[Knob[Any], ...] = (
@@ -12,5 +12,7 @@ KNOBS: tuple[Knob[Any], ...] = (
     thp.KNOB,
     hugepages.KNOB,
     irq.KNOB,
+    cpusets.KNOB,
+    services.KNOB,
     kernel_cmdline.KNOB,
 )

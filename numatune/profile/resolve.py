@@ -88,7 +88,9 @@ class _Resolution:
             _ = self.document.overrides
         except ProfileError as error:
             self.problems += error.problems
-        found = [setting for knob in KNOBS for setting in self._section(knob)]
+        found: list[Setting] = []
+        for knob in KNOBS:
+            found += self._section(knob, tuple(found))
         self.problems += duplicates(found)
         taken = {setting.id for setting in found}
         for layer, reason in self.unmet_layers:
@@ -127,7 +129,8 @@ class _Resolution:
             (unmet if reasons else met).append((layer, reasons[0] if reasons else ""))
         return met, unmet
 
-    def _section(self, knob: Knob[Any]) -> list[Setting]:
+    def _section(self, knob: Knob[Any], before: tuple[Setting, ...]) -> list[Setting]:
+        """The settings of one section; `before`: those of the knobs before it."""
         entry = self.tree.entries.get(knob.name)
         if entry is None:
             return []
@@ -150,7 +153,7 @@ class _Resolution:
         if live.tainted:
             return rows
         try:
-            made = knob.settings(parsed, Context(topology=self.topology, sources=live.sources))
+            made = knob.settings(parsed, Context(topology=self.topology, sources=live.sources, made=before))
         except Refused as refused:
             self._complain(refused.problems, live, path)
             return rows

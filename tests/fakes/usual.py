@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from fakes.cgroup import CgroupV1, CgroupV2
 from fakes.hugepages import Hugepages
 from fakes.irq import Interrupts
 from fakes.kernel import Behaviour
 from fakes.pairs import Pairs
 from fakes.refusals import Sysctls, WatchdogMask
+from fakes.systemd import Systemd
 from fakes.thp import Choices, Flags
 
-USUAL: tuple[Behaviour, ...] = (Choices(), Flags(), Pairs(), WatchdogMask(), Interrupts(), Hugepages(), Sysctls())
+USUAL: tuple[Behaviour, ...] = (
+    Choices(),
+    Flags(),
+    Pairs(),
+    WatchdogMask(),
+    Interrupts(),
+    Hugepages(),
+    Sysctls(),
+    CgroupV2(),
+    CgroupV1(),
+    Systemd(),
+)

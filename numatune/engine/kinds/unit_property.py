@@ -19,8 +19,6 @@ _ASKED = ("AllowedCPUs", "AllowedMemoryNodes", "MemoryMax", "LoadState", "Active
 """Always the same list, so that whoever remembers answers asks once for all properties of a unit."""
 
 _RUNNING = frozenset({"active", "reloading", "activating", "deactivating", "refreshing", "maintenance"})
-_MADE_WHEN_NAMED = (".slice",)
-"""These units need no file: systemd makes them when they are first named."""
 
 
 def look(target: UnitProperty, setting: Setting, reader: Reader) -> Observation:
@@ -31,7 +29,7 @@ def look(target: UnitProperty, setting: Setting, reader: Reader) -> Observation:
     where = f"{target.unit} {target.name}="
     if target.name not in shown:
         return Observation(None, errno.EOPNOTSUPP, where)
-    if shown.get("LoadState") == "not-found" and not target.unit.endswith(_MADE_WHEN_NAMED):
+    if shown.get("LoadState") == "not-found":  # never of a slice: systemd makes one when it is named
         return Observation(None, errno.ENOENT, where)
     text = shown[target.name]
     live = _live(target, shown.get("ControlGroup", ""))

@@ -54,6 +54,7 @@ _COMMANDS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("enabled", "enabled"): ("enable",),
     ("enabled", "enabled-runtime"): ("enable", "--runtime"),
     ("enabled", "disabled"): ("disable",),
+    ("enabled", "disabled-runtime"): ("disable", "--runtime"),
     ("masked", "masked"): ("mask",),
     ("masked", "masked-runtime"): ("mask", "--runtime"),
 }

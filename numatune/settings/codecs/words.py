@@ -96,6 +96,13 @@ class AtBoot(Codec):
             return held not in _STARTS_AT_BOOT
         return held == wanted or (wanted == "masked" and held == "masked-runtime")
 
+    @override
+    def spell(self, want: str, have: str | None) -> tuple[str, ...]:
+        """What is enabled until the next boot only is disabled there: plain ``disable`` leaves it enabled."""
+        if want.strip() == "disabled" and have is not None and have.strip() == "enabled-runtime":
+            return ("disabled-runtime",)
+        return (want.strip(),)
+
 
 @dataclass(frozen=True, slots=True)
 class Text(Codec):
