@@ -12,9 +12,10 @@ from numatune.discover.interrupts import interrupts
 from numatune.discover.machine import machine
 from numatune.discover.nodes import BASE as NODE_BASE
 from numatune.discover.nodes import hugepage_sizes, nodes
+from numatune.discover.services import irqbalance
 from numatune.discover.thp import thp
 from numatune.host.protocol import Reader
-from numatune.topology.model import Cgroups, Section, Thp, Topology
+from numatune.topology.model import Cgroups, Irqbalance, Section, Thp, Topology
 from numatune.topology.resolve import resolve
 
 ALL = frozenset(Section)
@@ -40,6 +41,7 @@ def discover_host(reader: Reader, sections: Collection[Section] | None = None) -
         interrupts=interrupts(reader, hardware, host.kernel) if Section.INTERRUPTS in wanted else (),
         cgroups=cgroups(reader) if Section.CGROUPS in wanted else Cgroups(),
         thp=thp(reader) if Section.THP in wanted else Thp(),
+        irqbalance=irqbalance(reader) if Section.SERVICES in wanted else Irqbalance(),
         hugepage_sizes=hugepage_sizes(reader) if Section.NODES in wanted else (),
         fingerprint=fingerprint_of(reader),
         numa=reader.stat(NODE_BASE) is not None,

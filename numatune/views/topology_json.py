@@ -36,6 +36,9 @@ def topology(found: Topology, root: str = "/") -> dict[str, Any]:
         }
     if Section.THP in found.sections:
         data["thp"] = {"present": found.thp.present, "sizes_kb": list(found.thp.sizes), "files": list(found.thp.files)}
+    if Section.SERVICES in found.sections:
+        told = found.irqbalance
+        data["irqbalance"] = {"unit": told.unit or None, "policy": told.policy or None, "banned": _set(told.banned)}
     return data
 
 

@@ -154,7 +154,7 @@ def _devices(devices: Sequence[Device], found: Topology, style: Style) -> list[s
                 f"{vendor} {device.vendor}:{device.device} class {device.class_}".strip(),
             ]
         )
-    return columns(["address", "node", "says", "name", "driver", "interrupts", "device"], rows, style)
+    return columns(["address", "node", "by", "name", "driver", "interrupts", "device"], rows, style)
 
 
 def _counted(interrupts: Sequence[Interrupt]) -> str:
