@@ -162,7 +162,8 @@ def _taken_back(entry: _Entry, old: Owned | None, start: RunStart) -> Owned | No
     if ack is not None and not ack.errno and not entry.coupled:
         if _same(intent, old.original, ack.held):
             return None
-        return replace(old, held=ack.held, in_doubt=False, coupled=False, writes=intent.writes)
+        identity = ack.identity or old.identity  # a cgroup that was made again is another one
+        return replace(old, held=ack.held, in_doubt=False, coupled=False, writes=intent.writes, identity=identity)
     if ack is None and not entry.in_doubt and not entry.coupled:
         return old
     if entry.in_doubt or (ack is not None and len(intent.writes) > 1):

@@ -19,6 +19,12 @@ EVERY = "*"
 
 _GLOB = frozenset("*?[")
 
+_NOT_THERE = {
+    "setting": ("is no setting of the applied set", "numatune drift -v"),
+    "hold": ("is not held", "numatune hold"),
+}
+"""What is wrong with an id that names nothing, and the command that lists those that there are."""
+
 
 def in_force(holds: Iterable[Hold], now: str) -> tuple[Hold, ...]:
     """The holds that have not ended."""
@@ -37,8 +43,8 @@ def said(hold: Hold) -> str:
     return f"{words}: {hold.why}" if hold.why else words
 
 
-def match(patterns: Sequence[str], known: Collection[str]) -> tuple[str, ...]:
-    """The known ids that were named, outright or by a glob, in the order of `known`.
+def match(patterns: Sequence[str], known: Collection[str], what: str = "setting") -> tuple[str, ...]:
+    """The known ids that were named, outright or by a glob, in the order of `known`; `what` they are ids of.
 
     Raises NumatuneError with every pattern that names none.
     """
@@ -54,7 +60,7 @@ def match(patterns: Sequence[str], known: Collection[str]) -> tuple[str, ...]:
         if not named:
             unknown.append(pattern)
     if unknown:
-        raise _unknown(unknown, known)
+        raise _unknown(unknown, known, what)
     return tuple(id_ for id_ in known if id_ in found)
 
 
@@ -89,15 +95,16 @@ def _left(change: Change, reasons: dict[SettingId, str], waits: set[SettingId]) 
     return replace(change, action=Action.NONE, writes=(), held=held, reason=held)
 
 
-def _unknown(patterns: Sequence[str], known: Collection[str]) -> NumatuneError:
+def _unknown(patterns: Sequence[str], known: Collection[str], what: str) -> NumatuneError:
     """Ids that nobody has heard of, each with what may have been meant."""
     from difflib import get_close_matches  # noqa: PLC0415  # only a typing error pays for it
 
+    found, listed = _NOT_THERE[what]
     problems = []
     for pattern in patterns:
         close = get_close_matches(pattern, known, 1)
-        hint = f"did you mean {close[0]}?" if close else "`numatune drift -v` lists the settings of this host"
-        problems.append(Problem(pattern, "no such setting in the applied set", hint=hint))
-    error = NumatuneError(patterns[0], "no such setting in the applied set")
+        hint = f"did you mean {close[0]}?" if close else f"`{listed}` lists them"
+        problems.append(Problem(pattern, found, hint=hint))
+    error = NumatuneError(patterns[0], found)
     error.problems = tuple(problems)
     return error

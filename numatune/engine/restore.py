@@ -81,11 +81,18 @@ def again(change: Change, now: Observation, *, by_us: bool) -> Change:
 
 def _give_back(owned: Owned, now: Observation) -> Change | str | None:
     """The row that gives one setting back, or why it is spared, or None where nothing is left to give back."""
-    setting, original = returning(owned.setting, owned.original), owned.original
+    setting = returning(owned.setting, owned.original)
     if _was_made(owned):
         return _take_away(owned, setting, now)
-    if original is None:
+    if owned.original is None:
         return None  # a file that came with another one's write, and goes with it
+    if _was_released(owned) and now.text is None and now.errno in _GONE:
+        return _bring_back(setting, now)
+    return _set_back(owned, setting, owned.original, now)
+
+
+def _set_back(owned: Owned, setting: Setting, original: str, now: Observation) -> Change | str:
+    """The row of what was there before and was not taken away, or why it is spared."""
     was = f"; it was {shown(setting.codec, original)}"
     if now.text is None:
         code = errno.errorcode.get(now.errno, str(now.errno))
@@ -101,6 +108,20 @@ def _give_back(owned: Owned, now: Observation) -> Change | str | None:
 def _was_made(owned: Owned) -> bool:
     """Whether it was not there before numatune made it."""
     return owned.original is None and isinstance(owned.setting.target, Cgroup | OwnedFile)
+
+
+def _was_released(owned: Owned) -> bool:
+    """Whether a run took it away because a new applied set no longer wanted it: only such an entry wants nothing."""
+    return owned.setting.want is None and (owned.held is None or owned.in_doubt)
+
+
+def _bring_back(setting: Setting, now: Observation) -> Change:
+    """Make it again; what lies in a cgroup is there once that is."""
+    makes = isinstance(setting.target, Cgroup | OwnedFile)
+    writes = () if isinstance(setting.target, Cgroup) else setting.codec.spell(setting.want or "", None)
+    return Change(
+        setting, now, Status.DRIFTED, Action.CREATE if makes else Action.UPDATE, writes, impact=setting.impact
+    )
 
 
 def _take_away(owned: Owned, setting: Setting, now: Observation) -> Change | str | None:

@@ -17,8 +17,11 @@ from numatune.host.protocol import Ran, Read, Reader, Stat
 if TYPE_CHECKING:
     from typing import Any
 
-_PASSING = ("/cgroup.procs", "/cgroup.threads", "/cgroup.events", "/tasks", "/proc/interrupts", "/proc/meminfo")
+_PASSING = ("/cgroup.procs", "/cgroup.threads", "/cgroup.events", "/tasks", "/proc/interrupts", "/free_hugepages")
 """Files that move all the time: they tell who stands on a setting or how much is free, never what a setting holds."""
+
+_MEMORY = ("/meminfo", "MemTotal")
+"""Of these files only such lines stay the same while nothing happens."""
 
 FORMAT = 1
 
@@ -49,7 +52,7 @@ class Recorder:
         """Text or errno."""
         found = self._reader.read(path)
         if not path.endswith(_PASSING):
-            self._answers["read", path] = found.errno if found.text is None else found.text
+            self._answers["read", path] = _lasting(path, found)
         return found
 
     def names(self, folder: str) -> tuple[str, ...]:
@@ -108,8 +111,7 @@ def holds(path: str, applied: str, reader: Reader) -> bool:
 def _answer(method: str, argument: Any, reader: Reader) -> Any:
     match method:
         case "read":
-            found = reader.read(argument)
-            return found.errno if found.text is None else found.text
+            return _lasting(argument, reader.read(argument))
         case "names":
             return list(reader.names(argument))
         case "real":
@@ -121,6 +123,13 @@ def _answer(method: str, argument: Any, reader: Reader) -> Any:
             return [ran.code, ran.out]
         case _:
             raise ValueError(method)
+
+
+def _lasting(path: str, found: Read) -> str | int:
+    if found.text is None:
+        return found.errno
+    file, word = _MEMORY
+    return "\n".join(line for line in found.text.splitlines() if word in line) if path.endswith(file) else found.text
 
 
 def _kept(path: str, found: Stat | None) -> list[int] | None:

@@ -46,7 +46,7 @@ def test_every_unknown_id_is_told_at_once_with_what_may_be_meant() -> None:
         holds.match(["sysctl:vm.swapiness", "thp:*", "irq:*"], KNOWN)
     first, second = str(caught.value).splitlines()
     assert "did you mean sysctl:vm.swappiness?" in first
-    assert second.startswith("thp:*: no such setting")
+    assert second.startswith("thp:*: is no setting of the applied set")
 
 
 def test_apply_leaves_a_held_row_alone_and_does_not_count_it() -> None:
