@@ -1,0 +1,136 @@
+"""Interrupt numbers change while numatune looks away: at any moment the device and the index say which one is meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fakes.irq import fire_all, rebind
+from fakes.kernel import FakeKernel
+from fakes.road import Road, actions
+from fakes.trees import host_tree
+
+from numatune.settings.model import SettingId
+from numatune.settings.plan import Action, Status
+
+NIC = "0000:41:00.0"
+RULES = """
+irq:
+  rules:
+    - {match: {class: nic}, cpus: local, spread: core}
+    - {match: {class: nvme}, cpus: local}
+"""
+
+
+def busy_host(**shape: object) -> FakeKernel:
+    nic = {"node": 1, "vectors": 4}
+    return FakeKernel(host_tree(nics=[nic], nvmes=[{"node": 0, "vectors": 3}], **shape))
+
+
+@pytest.fixture
+def kernel() -> FakeKernel:
+    return busy_host()
+
+
+@pytest.fixture
+def road(kernel: FakeKernel, tmp_path: Path) -> Road:
+    return Road(kernel, tmp_path)
+
+
+def masks(kernel: FakeKernel) -> dict[str, str]:
+    """By device and index."""
+    state = kernel.state()
+    return {path: text for path, text in state.items() if path.startswith("irq:") and path.endswith("affinity_list")}
+
+
+def test_a_rebind_between_plan_and_apply(road: Road, kernel: FakeKernel):
+    plan = road.plan(RULES)
+    moved = rebind(kernel, NIC)
+    came = road.apply(plan)
+    assert {came[SettingId(f"irq:{NIC}/{index}")].status for index in range(4)} == {Status.PENDING}
+    assert [
+        kernel.files[f"/proc/irq/{number}/smp_affinity_list"] for number in sorted(moved.values(), reverse=True)
+    ] == [f"{cpu}\n" for cpu in (4, 5, 6, 7)]
+
+
+def test_a_rebind_in_the_middle_of_an_apply(road: Road, kernel: FakeKernel):
+    plan = road.plan(RULES)
+    writes = 0
+
+    def hook(moment: str, what: str) -> None:  # noqa: ARG001  # as the fake kernel calls it
+        nonlocal writes
+        writes += moment == "after"
+        if (moment, writes) == ("after", 2):
+            rebind(kernel, NIC, keep=True)
+
+    kernel.hook = hook
+    road.apply(plan)
+    assert actions(road.plan(RULES)) == {Action.NONE}
+
+
+@pytest.mark.parametrize("shape", [{"remapping": True}, {"remapping": False}, {"kernel": "5.15.0"}])
+def test_a_rebind_between_apply_and_rollback(tmp_path: Path, shape: dict[str, object]):
+    kernel = busy_host(**shape)
+    road, before = Road(kernel, tmp_path), masks(kernel)
+    road.apply(road.plan(RULES))
+    assert masks(kernel) != before
+    fire_all(kernel)
+    rebind(kernel, NIC, keep=True)
+    assert road.rollback() == ()
+    assert masks(kernel) == before
+
+
+def test_a_driver_that_starts_over_on_the_default_mask_has_given_it_back_itself(road: Road, kernel: FakeKernel):
+    before = masks(kernel)
+    road.apply(road.plan(RULES))
+    rebind(kernel, NIC)
+    assert road.rollback() == ()
+    assert masks(kernel) == before
+
+
+def test_what_somebody_else_moved_since_is_spared_and_named(road: Road, kernel: FakeKernel):
+    road.apply(road.plan(RULES))
+    kernel.put("/proc/irq/25/smp_affinity_list", "0\n")
+    (spared,) = road.rollback()
+    assert spared.id == f"irq:{NIC}/1"
+    assert kernel.files["/proc/irq/25/smp_affinity_list"] == "0\n"
+
+
+def test_an_interrupt_that_went_away_since_is_a_row(road: Road, kernel: FakeKernel):
+    plan = road.plan(RULES)
+    folder = kernel.real(f"/sys/bus/pci/devices/{NIC}")
+    kernel.remove(f"{folder}/msi_irqs/27")
+    came = road.apply(plan)
+    assert came[SettingId(f"irq:{NIC}/3")].status is Status.UNSUPPORTED
+    assert came[SettingId(f"irq:{NIC}/2")].status is Status.PENDING
+
+
+class KilledError(Exception):
+    pass
+
+
+def test_killed_at_every_write_all_masks_come_back(tmp_path: Path):
+    points = 0
+    for point in range(1, 100):
+        kernel = busy_host()
+        road, before, passed = Road(kernel, tmp_path), masks(kernel), 0
+
+        def hook(moment: str, what: str, last: int = point) -> None:
+            nonlocal passed
+            passed += 1
+            if passed == last:
+                raise KilledError(moment, what)
+
+        plan = road.plan(RULES)
+        kernel.hook = hook
+        try:
+            road.apply(plan)
+        except KilledError:
+            points += 1
+        else:
+            break
+        kernel.hook = lambda moment, what: None  # noqa: ARG005
+        rebind(kernel, NIC, keep=True)
+        assert road.rollback() == ()
+        assert masks(kernel) == before
+    assert points == 2 * 5
