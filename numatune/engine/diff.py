@@ -105,7 +105,7 @@ def _out_of_reach(setting: Setting, seen: Observation) -> tuple[Status, str] | N
     if isinstance(setting.target, _MADE) and seen.writable is False:
         return kinds.refusal(setting.target, seen.errno if seen.errno not in _ABSENT else errno.EACCES)
     if isinstance(setting.target, UnitProperty | UnitState):
-        return systemctl.unknown(setting.target.unit, seen.errno)
+        return systemctl.unknown(seen.errno)
     if seen.errno not in _ABSENT:
         status = Status.DENIED if seen.errno in {errno.EACCES, errno.EPERM, errno.EROFS} else Status.FAILED
         return status, f"cannot be read ({errno.errorcode.get(seen.errno, str(seen.errno))})"

@@ -175,7 +175,7 @@ class Systemd(Behaviour):
         return str(CpuSet.parse(value.replace(" ", ","))).replace(",", " ")
 
     def _apply(self, kernel: FakeKernel, unit: str, name: str, *, at_start: bool = False) -> None:
-        """Into the control group of a unit that runs. Nobody's cpuset any more: the controller goes, its files with it."""
+        """Into the control group of a unit that runs. A cpuset that nobody needs goes, and its files too."""
         group, value = self.group(kernel, unit), self._property(kernel, unit, name)
         if not group or (at_start and value in ("", "infinity")):
             return

@@ -16,6 +16,7 @@ from numatune.engine.kinds import (
     kernel_file,
     nothing,
     owned_file,
+    systemctl,
     unit_property,
     unit_state,
 )
@@ -97,6 +98,14 @@ def carry_out(change: Change, host: Host) -> int:  # noqa: C901, PLR0911  # one 
 
 def refusal(target: Target, code: int) -> tuple[Status, str]:
     """What a refused write means: its status, and why in words, the errno named."""
-    known = irq.REFUSALS if isinstance(target, IrqAffinity) else _REFUSALS
+    match target:
+        case IrqAffinity():
+            known = irq.REFUSALS
+        case UnitProperty() | UnitState():
+            known = systemctl.REFUSALS
+        case Cgroup() | KernelFile() if cgroup.is_inside(target):
+            known = {**_REFUSALS, **cgroup.REFUSALS}
+        case _:
+            known = _REFUSALS
     status, why = known.get(code, (Status.FAILED, os.strerror(code)))
     return status, f"{why} ({errno.errorcode.get(code, str(code))})"

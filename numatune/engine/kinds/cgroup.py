@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from numatune.host.protocol import Host, Reader
 from numatune.settings.model import Setting
-from numatune.settings.plan import Action, Change, Observation
-from numatune.settings.targets import Cgroup
+from numatune.settings.plan import Action, Change, Observation, Status
+from numatune.settings.targets import Cgroup, KernelFile
 
 _MOST = 12
 """Populated cgroups named; more are counted."""
 
 _PIDS = 3
 """Processes named of each; more are counted."""
+
+
+REFUSALS: Mapping[int, tuple[Status, str]] = {
+    errno.ENOENT: (Status.UNSUPPORTED, "the group is not there, or its parent does not hand the controller on"),
+    errno.EACCES: (Status.DENIED, "this is not root, or (v1) the group around it has not all of these"),
+    errno.EINVAL: (Status.FAILED, "the kernel knows no such CPU, node or word"),
+    errno.ERANGE: (Status.FAILED, "the list names a CPU or node beyond those that this kernel can have"),
+    errno.ENOSPC: (Status.FAILED, "tasks are inside, so it cannot be emptied"),
+    errno.EBUSY: (Status.FAILED, "groups or processes inside still use it"),
+    errno.EOPNOTSUPP: (Status.FAILED, "the group holds processes, so its children get no controllers"),
+}
+"""What a refused write to a cgroup means (Linux kernel/cgroup/cpuset.c, cpuset-v1.c)."""
+
+
+def is_inside(target: Cgroup | KernelFile) -> bool:
+    """Whether it is a cgroup, or a file of one."""
+    if isinstance(target, Cgroup):
+        return True
+    return target.paths[0].rpartition("/")[2].startswith(("cgroup.", "cpuset.", "memory."))
 
 
 def look(target: Cgroup, setting: Setting, reader: Reader) -> Observation:  # noqa: ARG001  # one signature for all kinds

@@ -32,6 +32,19 @@ _MISSING_COMMAND = 127
 _TIMED_OUT = 124
 
 
+REFUSALS: Mapping[int, tuple[Status, str]] = {
+    errno.ENOSYS: (Status.DENIED, "systemd cannot be asked here"),
+    errno.EACCES: (Status.DENIED, "systemd lets only root do it"),
+    errno.EROFS: (Status.DENIED, "the folders of systemd are on a read-only mount"),
+    errno.EPERM: (Status.FAILED, "the unit is masked"),
+    errno.ENOENT: (Status.UNSUPPORTED, "the unit is not installed"),
+    errno.EEXIST: (Status.FAILED, "the administrator's own unit file is in the way of the mask"),
+    errno.EOPNOTSUPP: (Status.UNSUPPORTED, "this version of systemd has no such property (AllowedCPUs= came with 244)"),
+    errno.EIO: (Status.FAILED, "systemctl failed"),
+}
+"""What a refusal of systemctl means, by the errno that `errno_of` makes of it."""
+
+
 def show(unit: str, properties: tuple[str, ...], reader: Reader) -> Mapping[str, str] | int:
     """Properties of a unit by name, or an errno: NOT_SYSTEMD, or why it did not answer. An unknown unit answers too."""
     asked = tuple(part for name in properties for part in ("-p", name))
@@ -46,17 +59,11 @@ def tell(argv: tuple[str, ...], host: Host) -> int:
     return errno_of(host.run(("systemctl", "--no-ask-password", *argv)))
 
 
-def unknown(unit: str, code: int) -> tuple[Status, str]:
+def unknown(code: int) -> tuple[Status, str]:
     """What it means that nothing is known of a unit: its row's status, and why in words."""
-    match code:
-        case errno.ENOENT:
-            return Status.UNSUPPORTED, f"{unit} is not installed"
-        case errno.EOPNOTSUPP:
-            return Status.UNSUPPORTED, "this version of systemd has no such property (AllowedCPUs= came with 244)"
-        case errno.ENOSYS:
-            return Status.DENIED, "systemd cannot be asked here"
-        case _:
-            return Status.DENIED, f"systemd does not answer ({errno.errorcode.get(code, str(code))})"
+    if known := REFUSALS.get(code):
+        return known
+    return Status.DENIED, f"systemd does not answer ({errno.errorcode.get(code, str(code))})"
 
 
 def errno_of(ran: Ran) -> int:
