@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema, model_validator
 
 from numatune.cpus import CpuSet
 from numatune.errors import Problem
@@ -59,7 +59,13 @@ def _cpu_set(value: Any) -> CpuSet:
     return CpuSet([value] if isinstance(value, int) else value)
 
 
-CpuSetField = Annotated[CpuSet, BeforeValidator(_cpu_set)]
+_CPU_SET_SCHEMA = {
+    "description": "CPUs or nodes: a list like 0-3,8, a number, numbers, or an expression",
+    "type": ["string", "integer", "array"],
+    "items": {"type": "integer"},
+}
+
+CpuSetField = Annotated[CpuSet, BeforeValidator(_cpu_set), WithJsonSchema(_CPU_SET_SCHEMA)]
 """Sets of CPUs or nodes in a section."""
 
 
@@ -104,8 +110,8 @@ class Knob(Generic[S]):
     model     what the section is parsed into
     reads     which parts of the topology `settings` looks at
     settings  pure; raises Refused
-    key       one spelling for the keys of the section (kernel/x -> kernel.x), so that two spellings of one key meet when
-              profiles merge; raises ValueError for a key that is none
+    key       one spelling for the keys of the section (kernel/x -> kernel.x), so that two spellings of one key meet
+              when profiles merge; raises ValueError for a key that is none
     """
 
     name: str
