@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from numatune.engine import journal
 from numatune.engine.diff import Options, allowed
 from numatune.engine.observe import flat, observe
 from numatune.engine.restore import restore, returning
+from numatune.engine.runs import Run
 from numatune.host.protocol import Reader
-from numatune.settings.journal import Owned
+from numatune.settings.journal import Ack, Intent, Owned, Record
 from numatune.settings.model import Refuse, Setting, SettingId
-from numatune.settings.plan import Action, Change, Status
-from numatune.settings.targets import Nothing
+from numatune.settings.plan import Action, Change, Observation, Status
+from numatune.settings.targets import Cgroup, Nothing
 
 REASON = "no longer wanted: its original comes back"
 
@@ -44,9 +46,11 @@ def released(  # noqa: PLR0913, PLR0917  # both sets, what is ours, the host, wh
     seen = observe(settings.values(), reader, name_conflicts=False)
     changes, _ = restore(dropped, seen, boot_id)
     rows = tuple(_row(change, dropped[change.setting.id], options) for change in changes)
+    gone = {row.setting.id for row in rows if row.action is Action.RELEASE and row.setting.want is None}
+    inside = tuple(_with_its_cgroup(s, seen[s.id]) for s in settings.values() if s.needs in gone and s.id not in gone)
     moved = {s.target for row in rows if row.action is Action.RELEASE for s in row.setting.companions}
     rows = tuple(row for row in rows if row.status is not Status.OK or row.setting.target in moved)
-    return (*rows, *_watched(rows, new, reader))
+    return (*rows, *inside, *_watched(rows, new, reader))
 
 
 def _row(change: Change, owned: Owned, options: Options) -> Change:
@@ -55,6 +59,12 @@ def _row(change: Change, owned: Owned, options: Options) -> Change:
     if change.action is Action.NONE:
         return change
     return allowed(replace(change, action=Action.RELEASE, reason=REASON), options)
+
+
+def _with_its_cgroup(setting: Setting, seen: Observation) -> Change:
+    """What lies in a cgroup goes away with it, and is written down so that a rollback can bring it back."""
+    reason = f"no longer wanted: goes away with {setting.needs}"
+    return Change(replace(setting, want=None), seen, Status.DRIFTED, Action.RELEASE, reason=reason)
 
 
 def _back(owned: Owned) -> Setting:
@@ -72,3 +82,24 @@ def _watched(rows: Iterable[Change], new: Iterable[Setting], reader: Reader) -> 
     beside = [s for s in flat(row.setting for row in rows if row.action is Action.RELEASE) if s.target not in known]
     seen = observe(beside, reader, name_conflicts=False)
     return tuple(Change(replace(s, want=None), seen[s.id], Status.OK, reason="watched") for s in beside)
+
+
+def remade(changes: Iterable[Change], records: Iterable[Record], reader: Reader) -> tuple[Ack, ...]:
+    """What an older run must be told after a rollback: cgroups that it made, and that were made again, are other ones.
+
+    changes  of the rollback; records: of a run that is still to be taken back
+    """
+    made = {c.setting.id for c in changes if c.action is Action.CREATE and isinstance(c.setting.target, Cgroup)}
+    intents = [r for r in records if isinstance(r, Intent) and r.setting.id in made and r.action is Action.CREATE]
+    seen = observe((intent.setting for intent in intents), reader, name_conflicts=False)
+    now = ((intent.seq, seen[intent.setting.id]) for intent in intents)
+    return tuple(Ack(seq, 0, held.text, final=True, identity=held.identity) for seq, held in now if held.text)
+
+
+def tell_remade(changes: Sequence[Change], stack: Iterable[Run], reader: Reader) -> None:
+    """Note it in the journals of these runs. Raises TrustError, StateError."""
+    if not any(change.action is Action.CREATE for change in changes):
+        return
+    for run in stack:
+        for ack in remade(changes, journal.read(run.path), reader) if run.end else ():
+            journal.note(run.path, ack)

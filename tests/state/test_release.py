@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 from fakes.kernel import FakeKernel
 from fakes.rows import owned_file, sysctl, thp
+from fakes.trees import host_tree
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,13 +20,13 @@ from numatune.engine.execute import execute
 from numatune.engine.fold import fold
 from numatune.engine.observe import flat, observe
 from numatune.engine.order import order
-from numatune.engine.release import released
+from numatune.engine.release import released, remade
 from numatune.engine.restore import restore
-from numatune.settings.codecs import Count, Paired, Text
+from numatune.settings.codecs import Count, CpuList, Members, Paired, Text, Words
 from numatune.settings.journal import Owned, Record, RunStart
-from numatune.settings.model import FitsFree, Impact, Phase, Refuse, Setting
+from numatune.settings.model import FitsFree, Impact, Phase, Refuse, Setting, SettingId
 from numatune.settings.plan import Action, Change, Status
-from numatune.settings.targets import KernelFile, Nothing
+from numatune.settings.targets import Cgroup, KernelFile, Nothing
 
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 MIN_FREE = sysctl("vm.min_free_kbytes", None, phase=Phase.RECLAIM)
@@ -74,10 +75,12 @@ class Machine:
         """Take the newest runs back; what was spared."""
         ledger = fold(itertools.chain.from_iterable(self.runs[len(self.runs) - runs :]))
         seen = observe((owned.setting for owned in ledger.values()), self.kernel)
-        changes, spared = restore(ledger, seen, "boot")
+        changes, spared = restore(ledger, seen, boot_id(self.kernel))
         journal = Records()
-        execute(changes, self.kernel, journal, RunStart(9, "rollback", "", "", 1, "boot"))
+        execute(changes, self.kernel, journal, RunStart(9, "rollback", "", "", 1, boot_id(self.kernel)))
         del self.runs[len(self.runs) - runs :]
+        for run in self.runs:
+            run.extend(remade(changes, run, self.kernel))
         return tuple(one.id for one in spared)
 
     def ledger(self) -> Mapping[object, Owned]:
@@ -85,7 +88,7 @@ class Machine:
 
     def _run(self, kind: str, changes: Iterable[Change]) -> None:
         journal = Records()
-        start = RunStart(len(self.runs) + 1, kind, "", "", 1, "boot")  # type: ignore[arg-type]
+        start = RunStart(len(self.runs) + 1, kind, "", "", 1, boot_id(self.kernel))  # type: ignore[arg-type]
         execute(tuple(changes), self.kernel, journal, start)
         if journal.records:
             self.runs.append(journal.records)
@@ -243,6 +246,74 @@ def test_a_pool_that_no_longer_fits_is_held_back_with_the_figure() -> None:
     (row,) = machine.plan(())
     assert row.action is Action.NONE
     assert "--allow-unsafe hugepages:0/2M" in row.reason
+
+
+def test_a_cgroup_goes_away_with_all_that_is_in_it_and_comes_back_with_the_rollback() -> None:
+    root = "/sys/fs/cgroup"
+    machine = Machine(FakeKernel(host_tree(cgroup="v2")))
+    start = machine.kernel.state()
+    machine.apply(*group(root))
+    ours = machine.kernel.state()
+    assert machine.kernel.files[f"{root}/inference/cpuset.cpus"] == "0-1\n"
+    machine.apply()
+    assert machine.kernel.state() == start
+    assert machine.plan(()) == ()
+    assert machine.undo() == ()
+    assert machine.kernel.state() == ours
+    assert machine.undo() == ()
+    assert machine.kernel.state() == start
+
+
+def test_a_rolled_back_release_of_a_cgroup_is_released_again() -> None:
+    machine = Machine(FakeKernel(host_tree(cgroup="v2")))
+    start = machine.kernel.state()
+    machine.apply(*group("/sys/fs/cgroup"))
+    wanted = machine.wanted
+    machine.apply()
+    machine.undo()
+    machine.wanted = wanted
+    machine.apply()
+    assert machine.kernel.state() == start
+
+
+def test_a_cgroup_that_others_moved_into_cannot_go_and_says_so() -> None:
+    machine = Machine(FakeKernel(host_tree(cgroup="v2")))
+    machine.apply(*group("/sys/fs/cgroup"))
+    machine.kernel.put("/sys/fs/cgroup/inference/cgroup.procs", "4242\n")
+    journal = Records()
+    outcomes = execute(machine.plan(()), machine.kernel, journal, RunStart(2, "apply", "", "", 1, "boot"))
+    held = {outcome.id: outcome.status for outcome in outcomes}
+    assert held[SettingId("cgroup:inference")] is Status.FAILED
+
+
+def group(root: str) -> tuple[Setting, ...]:
+    controllers = Setting(
+        id=SettingId("cgroup:/controllers"),
+        target=KernelFile((f"{root}/cgroup.subtree_control",)),
+        codec=Members(),
+        want="cpuset memory",
+        phase=Phase.CGROUP,
+        section="cpusets",
+    )
+    folder = Setting(
+        id=SettingId("cgroup:inference"),
+        target=Cgroup(f"{root}/inference"),
+        codec=Words(),
+        want="here",
+        phase=Phase.CGROUP,
+        section="cpusets",
+        needs=controllers.id,
+    )
+    cpus = Setting(
+        id=SettingId("cpuset:inference/cpus"),
+        target=KernelFile((f"{root}/inference/cpuset.cpus",)),
+        codec=CpuList(),
+        want="0-1",
+        phase=Phase.CGROUP,
+        section="cpusets",
+        needs=folder.id,
+    )
+    return controllers, folder, cpus
 
 
 @given(
