@@ -56,7 +56,7 @@ class AskedHost:
         return Result(1, stderr=f"cat: {path}: {detail}\n")
 
     def _shown(self, argv: Argv) -> Result:
-        """``systemctl show -p A,B -- UNIT``: of all its properties, given as ``systemctl show UNIT``, those asked for."""
+        """``systemctl show -p A,B -- UNIT``: those that are asked for, of all that it has."""
         told = self.commands.get((*argv[:2], argv[-1]))
         if told is None:
             return Result(127, stderr="sh: 1: systemctl: not found")

@@ -1,0 +1,113 @@
+"""A second opinion on a host: the wanted values, worked out as plan does or as they are stored, asked by testinfra."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from numatune.compat import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numatune.api.memory import Memory
+    from numatune.api.planning import Request
+    from numatune.host.protocol import Reader
+    from numatune.settings.model import Setting
+    from numatune.settings.plan import Change, Plan, ProfileInfo, Remembered
+    from numatune.topology.model import Topology
+    from numatune.verify.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is wanted, and why it is not what is stored."""
+
+    profiles: tuple[ProfileInfo, ...]
+    settings: Sequence[Setting]
+    topology: Topology
+    anew: str = ""
+
+
+def verify(reader: Reader, request: Request, *, junit: Path | None = None) -> tuple[Plan, str]:
+    """What the host holds of a profile, or of the applied set when the request names none, as rows without actions.
+
+    `reader` tells only what the wanted values are; what the host holds is asked for elsewhere: each row's `seen.where`
+    names the place. `junit`: a file for the checks' JUnit XML. The text tells why the stored values were worked out
+    anew, "" when they were not. Raises UsageError for a captured tree, StateError when nothing is applied,
+    ProfileError, HostError.
+    """
+    from numatune.api.memory import recall
+    from numatune.api.planning import check_sections, host_info
+    from numatune.engine import applied
+    from numatune.errors import UsageError
+    from numatune.settings.plan import Plan
+    from numatune.verify.isolated import checks_for
+
+    if reader.root != "/":
+        hint = "numatune plan compares a captured tree"
+        raise UsageError("--root", f"{reader.root} is a tree: verify asks the running host itself", hint=hint)
+    check_sections(request)
+    memory = recall(reader)
+    asked = _of_profiles(reader, request) if request.profiles else _of_applied(reader, memory)
+    chosen = {
+        setting.id: setting
+        for one in applied.chosen(asked.settings, request.only, request.skip)
+        for setting in (one, *one.companions)
+    }
+    rows = [_row(chosen[said.id], said, memory) for said in checks_for(list(chosen.values()), junit=junit)]
+    return Plan(asked.profiles, host_info(reader, asked.topology), tuple(rows)), asked.anew
+
+
+def _of_profiles(reader: Reader, request: Request) -> _Asked:
+    from numatune.api.planning import want
+
+    wanted = want(reader, request)
+    return _Asked(wanted.resolved.profiles, wanted.resolved.settings, wanted.topology)
+
+
+def _of_applied(reader: Reader, memory: Memory) -> _Asked:
+    """The applied set: its values as they are stored, or worked out anew where the host is no longer the same."""
+    from numatune import profile
+    from numatune.discover import discover
+    from numatune.engine import applied
+    from numatune.errors import StateError
+    from numatune.topology.resolve import with_overrides
+
+    stored = memory.applied
+    if stored is None or not stored.parts:
+        raise StateError("", "nothing is applied here", hint="numatune verify PROFILE compares with a profile")
+    topology = discover(reader, ())
+    if topology.fingerprint == stored.fingerprint:
+        return _Asked(stored.profiles, stored.settings, topology)
+    made = []
+    for part in stored.parts:
+        document = profile.restore(part.stored)
+        now = with_overrides(discover(reader, document.reads), document.overrides)
+        made.append((part, profile.resolve(document, now).settings))
+    anew = "this host is no longer made of the same parts"
+    return _Asked(stored.profiles, applied.compose(made), topology, anew)
+
+
+def _row(setting: Setting, said: Verdict, memory: Memory) -> Change:
+    from numatune.settings.plan import Change, Observation
+
+    row = Change(setting, Observation(said.found, where=said.source), said.status, reason=said.message)
+    known = memory.remembered.get(setting.id)
+    return _as_learned(row, known) if known else row
+
+
+def _as_learned(row: Change, known: Remembered) -> Change:
+    """A difference that the last apply found out to be the kernel's own doing: no drift.
+
+    Before Linux 6.12 only a refused write tells that an interrupt is managed.
+    """
+    from numatune.settings.codecs import agree
+    from numatune.settings.plan import Status
+
+    codec, want, held = row.setting.codec, row.setting.want, row.seen.text
+    if row.status is not Status.DRIFTED or want is None or held is None or known.held is None:
+        return row
+    if not (agree(codec, known.want, want) and agree(codec, known.held, held)):
+        return row
+    return replace(row, status=known.status, reason="as the kernel left it when it was applied")

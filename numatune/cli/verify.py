@@ -1,0 +1,79 @@
+"""``numatune verify``: a second opinion on this host, by testinfra."""
+
+from __future__ import annotations
+
+import argparse
+
+from numatune.cli import options
+from numatune.compat import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numatune.cli.parser import Commands
+
+_EXAMPLES = """\
+Examples
+  numatune verify                          is this host as the last apply was meant to leave it?
+  numatune verify llm-inference            is it as that profile wants it?
+  numatune verify -v                       every setting, and who was asked about it
+  numatune verify --junit verify.xml       for a build server
+  numatune verify --only sysctl,thp        two sections
+
+Each setting is asked for anew by testinfra, in a process of its own, and where there is one at another place than plan
+looks: sysctl, /proc/interrupts, /proc/zoneinfo, a node's meminfo, /proc/PID/status of a task, systemctl show.
+
+Exit codes: 0 as wanted, 2 differences, 1 nothing is applied here, or the profile is wrong."""
+
+
+def add(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Register the parser."""
+    parser = commands.add_parser(
+        "verify",
+        parents=[common],
+        description="Test this host against the wanted values, without the code that sets them. Needs no root.",
+        epilog=_EXAMPLES,
+    )
+    options.add_profiles(parser, needed=False)
+    for option, text in (("--only", "these sections alone"), ("--skip", "all sections but these")):
+        parser.add_argument(option, action="extend", type=options.names, default=[], metavar="SECTION,...", help=text)
+    parser.add_argument("--junit", metavar="FILE", help="also write the checks as JUnit XML")
+    options.add_differences_ok(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Ask, and print what was said."""
+    from pathlib import Path
+
+    from numatune import api
+    from numatune.api.planning import Request
+    from numatune.cli.output import remark, say, say_json
+    from numatune.settings.plan import differences
+
+    request = Request(
+        profiles=tuple(args.profiles),
+        variables=options.variables(args.var),
+        only=tuple(args.only),
+        skip=tuple(args.skip),
+    )
+    reader = api.open_reader(args.root, live=args.root_is_live)
+    said, anew = api.verify(reader, request, junit=Path(args.junit) if args.junit else None)
+    if args.json:
+        from numatune.views.verify_json import verified as as_json
+
+        say_json(as_json(said, anew))
+    else:
+        from numatune.cli.terminal import style
+        from numatune.views.verify_text import verified as as_text
+
+        if anew:
+            remark(f"numatune: {anew}: values were worked out anew from the stored profile")
+        say(as_text(said, style(args), again=_again(args), verbose=args.verbose))
+    return options.exit_code(differences(said.rows), args)
+
+
+def _again(args: argparse.Namespace) -> str:
+    """The words that tell what apply would do."""
+    import shlex
+
+    pairs = [word for pair in args.var for word in ("--var", pair)]
+    return shlex.join(["plan", *args.profiles, *pairs] if args.profiles else ["drift"])
