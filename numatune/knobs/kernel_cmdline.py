@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from numatune.errors import Problem
 from numatune.knobs.base import Asked, Context, Knob, Refused, Section
@@ -14,9 +15,16 @@ from numatune.settings.targets import Fact
 from numatune.topology.model import Section as TopologySection
 
 _FILES: Final = ("/proc/cmdline",)
-_PATTERN: Final = r"^[A-Za-z0-9_.-]+(=[\x21-\x7e]*)?$"
+_PARAMETER: Final = re.compile(r"[A-Za-z0-9_.-]{1,200}(?:=[\x21-\x7e]{0,2000})?\Z")
 
-Parameter = Annotated[str, Field(pattern=_PATTERN, max_length=1000)]
+
+def _parameter(text: str) -> str:
+    if not _PARAMETER.match(text):
+        raise ValueError(f"{text!r} is no kernel parameter; accepted: one name, or name=value, without blanks")
+    return text
+
+
+Parameter = Annotated[str, AfterValidator(_parameter)]
 
 
 class KernelCmdlineSection(Section):

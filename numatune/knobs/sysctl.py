@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import RootModel
 
@@ -22,6 +22,7 @@ _PART: Final = re.compile(r"[A-Za-z0-9_][\x21-\x2e\x30-\x7e]*\Z")
 """One folder or file name below /proc/sys: printable, no blank, no slash."""
 _NUMBER: Final = re.compile(r"(?:(>=|<=)\s*)?(-?(?:0|[1-9][0-9]*))\Z", re.ASCII)
 _OPERATOR: Final = re.compile(r"\s*[<>=]")
+_OPERATORS: Final[dict[str | None, Literal["=", ">=", "<="]]] = {None: "=", ">=": ">=", "<=": "<="}
 _MAX_TEXT: Final = 1000
 _PHASES: Final = {
     "sysctl": Phase.SYSCTL,
@@ -89,17 +90,15 @@ class _Wanted:
         asked = self._asked[key]
         known = CATALOGUE.get(key, UNKNOWN)
         if asked.optional is None and (close := misspelt(key)):
-            raise ValueError(
-                f"no sysctl {key} is known; accepted: {close}?; "
-                "hint: a key that is really meant says `optional`, true or false"
-            )
+            hint = f"did you mean {close}? A key that is really meant has `optional` written out"
+            raise ValueError(f"no sysctl {key} is known; accepted: ; hint: {hint}")
         if known.action:
             raise ValueError(f"{key} {known.action}; accepted: keys that hold a state")
         want, codec = typed(asked.value, known)
         return Setting(
             id=_id(key),
             target=KernelFile((path_of(key),), absent=known.absent),
-            codec=self._paired(key, known, want, codec) if known.partner else codec,
+            codec=self._paired(known, want, codec) if known.partner else codec,
             want=want,
             phase=_PHASES[known.phase],
             section="sysctl",
@@ -115,7 +114,7 @@ class _Wanted:
             home="sysctl.d",
         )
 
-    def _paired(self, key: str, known: Known, want: str, codec: AnyCodec) -> AnyCodec:
+    def _paired(self, known: Known, want: str, codec: AnyCodec) -> AnyCodec:
         """The codec of one of two files of which each write zeroes the other.
 
         The kernel takes 0 in the ratios and refuses it, or takes it for the ratio, in the bytes; a written 0 would also
@@ -126,7 +125,8 @@ class _Wanted:
         partner_is_zero = partner is None or typed(partner.value, CATALOGUE[known.partner])[0] == "0"
         if want != "0" and not partner_is_zero:
             where = self._context.source("sysctl", known.partner)
-            raise ValueError(f"{known.partner} is set too ({where}), and each write zeroes the other; accepted: one of them")
+            found = f"{known.partner} is set too ({where}), and each write zeroes the other"
+            raise ValueError(f"{found}; accepted: one of them")
         if want == "0" and partner is None and known.zero_by_partner:
             raise ValueError(f"0, which only {known.partner} can bring about; accepted: {known.partner} instead")
         return Paired(operator) if known.zero_by_partner or (want == "0" and not partner_is_zero) else Int(operator)
@@ -178,7 +178,7 @@ def _from_text(text: str, known: Known) -> tuple[str, AnyCodec]:
         case "words":
             return _words(text, known)
         case "int" | "any" if number:
-            operator = number[1] or "="
+            operator = _OPERATORS[number[1]]
             return _in_range(int(number[2]), operator, known), Int(operator)
         case "any" if not _OPERATOR.match(text):
             return _words(text, known)
@@ -253,7 +253,8 @@ def _guard(key: str, want: str, topology: Topology) -> Guard | None:
         return Refuse(f"{_mib(asked)} is more than {_mib(fifth)}, 20 % of the {_mib(total)} of this host")
     if asked > share:
         where = "this host" if node is None else f"node {node}, the smallest"
-        return Refuse(f"{_mib(asked)} is more than {_mib(share)}, the larger of 1024 MiB and 5 % of {where} ({_mib(size)})")
+        limit = f"{_mib(share)}, the larger of 1024 MiB and 5 % of {where} ({_mib(size)})"
+        return Refuse(f"{_mib(asked)} is more than {limit}")
     return None
 
 

@@ -76,7 +76,8 @@ def _settings(section: ThpSection, context: Context) -> tuple[Setting, ...]:
     for written, size in section.sizes.items():
         kb = _kilobytes(written)
         if kb is None:
-            raise Refused((("sizes", written), Problem("", f"{written} is no page size", "a power of two like 64kB or 2MB")))
+            found = f"{written} is no page size"
+            raise Refused((("sizes", written), Problem("", found, "a power of two like 64kB or 2MB")))
         if kb in kilobytes:
             found = f"{written} is the same size as {kilobytes[kb]}"
             raise Refused((("sizes", written), Problem("", found, "each size once")))

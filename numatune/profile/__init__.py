@@ -1,7 +1,7 @@
 """The profile language: strict YAML, extends, expressions over the host, conditions, and every mistake with its line.
 
-    load(names) -> Document        text, merged; knows no host
-    resolve(document, topology)    -> Resolved: the Settings for one host, or a ProfileError with all problems
+`load` reads the profiles of some names with everything that they extend, as a Document that knows no host; `resolve`
+works a Document out on one host, as Settings, or as a ProfileError with all problems at once.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def overrides(tree: Branch) -> Mapping[str, int]:
         path = ("devices", written)
         address = written.lower()
         if not _ADDRESS.match(address):
-            problems.append(problem(device.source, path, f"{written} is no PCI address", "an address like 0000:41:00.0"))
+            problems.append(problem(device.source, path, f"{written} is no PCI address", "one like 0000:41:00.0"))
             continue
         node = _node_of(device.node)
         if isinstance(node, Leaf) and node.value is None:

@@ -53,11 +53,15 @@ class Layer:
 
 @dataclass(frozen=True)
 class Document:
-    """Profiles as text and tree. Nothing here depends on a host."""
+    """Profiles as text and tree. Nothing here depends on a host.
+
+    `problems`: mistakes that did not keep the files from being read; `resolve` reports them with all others.
+    """
 
     files: Mapping[str, File]
     layers: tuple[Layer, ...]
     variables: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
 
     @functools.cached_property
     def tree(self) -> Branch:
@@ -125,7 +129,7 @@ def restore(stored: Sequence[tuple[str, str]]) -> Document:
         if head["stored"] != _STORED:
             raise StateError("", f"profiles stored in format {head['stored']}", accepted=f"format {_STORED}")
         files = {
-            label: File(label, text, canonical_keys(read(text, label)), tuple(head["extends"][label]))
+            label: File(label, text, canonical_keys(read(text, label)[0])[0], tuple(head["extends"][label]))
             for label, text in texts
         }
         layers = tuple(Layer(name, tuple(chain)) for name, chain in head["layers"])
@@ -141,7 +145,10 @@ def load(
     check: Callable[[str], None] | None = None,
     etc: str = lookup.ETC,
 ) -> Document:
-    """The profiles of these names with everything that they extend. Raises ProfileError with all problems.
+    """The profiles of these names with everything that they extend.
+
+    Raises ProfileError when a file cannot be found or read; what is wrong inside a file is found by `resolve`, together
+    with everything else.
 
     variables  --var: text as YAML would spell it, over the profiles' own `vars`
     check      called with the path of every file outside the package before it is read; raises to refuse it. What is
@@ -154,9 +161,9 @@ def load(
         if label is not None:
             chain = tuple(loader.chain(label))
             layers.append(Layer(text_of(loader.files[label].tree, "name") or name, chain))
-    if loader.problems:
-        raise ProfileError(tuple(loader.problems))
-    return Document(loader.files, tuple(layers), dict(variables or {}))
+    if loader.fatal:
+        raise ProfileError((*loader.fatal, *loader.problems))
+    return Document(loader.files, tuple(layers), dict(variables or {}), tuple(loader.problems))
 
 
 def lookup_or_note(name: str, loader: _Loader, etc: str) -> lookup.Found | None:
@@ -164,7 +171,7 @@ def lookup_or_note(name: str, loader: _Loader, etc: str) -> lookup.Found | None:
     try:
         return lookup.find(name, etc=etc)
     except ProfileError as error:
-        loader.problems += error.problems
+        loader.fatal += error.problems
         return None
 
 
@@ -173,6 +180,7 @@ class _Loader:
 
     def __init__(self, check: Callable[[str], None] | None, etc: str) -> None:
         self.files: dict[str, File] = {}
+        self.fatal: list[Problem] = []
         self.problems: list[Problem] = []
         self._check = check
         self._etc = etc
@@ -185,14 +193,15 @@ class _Loader:
             return found.label
         try:
             text = self._text(found)
-            tree = canonical_keys(read(text, found.label))
+            tree, problems = read(text, found.label)
         except ProfileError as error:
-            self.problems += error.problems
+            self.fatal += error.problems
             return None
         if outdated := _outdated(tree):
-            self.problems.append(outdated)
+            self.fatal.append(outdated)
             return None
-        self.problems += _named(tree)
+        tree, doubled = canonical_keys(tree)
+        self.problems += (*problems, *doubled, *_named(tree))
         below = [self._below(ref, found, (*above, found.label)) for ref in self._references(tree)]
         self.files[found.label] = File(found.label, text, tree, tuple(label for label in below if label))
         return found.label
@@ -214,11 +223,11 @@ class _Loader:
         try:
             found = lookup.find(str(ref.value), beside=beside, where=where, etc=self._etc)
         except ProfileError as error:
-            self.problems += error.problems
+            self.fatal += error.problems
             return None
         if found.label in above:
             circle = " → ".join((*above[above.index(found.label) :], found.label))
-            self.problems.append(Problem(where, f"a circle: {circle}", "profiles that do not lead back to themselves"))
+            self.fatal.append(Problem(where, f"a circle: {circle}", "profiles that do not lead back to themselves"))
             return None
         return self.load(found, above)
 
@@ -229,8 +238,8 @@ class _Loader:
         nodes = entry.node.items if isinstance(entry.node, Row) else (entry.node,)
         texts = tuple(node for node in nodes if isinstance(node, Leaf) and isinstance(node.value, str))
         if len(texts) != len(nodes):
-            found = "something that is no name"
-            self.problems.append(problem(entry.source, ("extends",), found, "a profile's name, a path, or a list of them"))
+            accepted = "a profile's name, a path, or a list of them"
+            self.problems.append(problem(entry.source, ("extends",), "something that is no name", accepted))
         return texts
 
     def _text(self, found: lookup.Found) -> str:
@@ -239,9 +248,10 @@ class _Loader:
         try:
             with FilePath(found.path).open("rb") as file:
                 data = file.read(MAX_BYTES + 4)
-            return data.decode("utf-8-sig")
         except OSError as error:
             raise ProfileError((Problem(found.label, f"not readable: {os.strerror(error.errno or 0)}"),)) from error
+        try:
+            return data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise ProfileError((Problem(f"{found.label}:{line}", "a byte that is no UTF-8", "UTF-8 text"),)) from error

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from numatune.compat import override
 from numatune.errors import Problem
 from numatune.profile import when
+from numatune.profile.failed import Circle, Failed
 from numatune.profile.reader import plain_or_text
 from numatune.profile.tree import Branch, Entry, Leaf, Node, Path, Row, problem
 from numatune.settings.model import Source
@@ -92,11 +94,10 @@ class Evaluation:
     def _leaf(self, leaf: Leaf, path: Path, *, live: bool) -> Any:
         try:
             value = self.host.scalar(leaf)
-        except _Failure as failure:
+        except Failed as failed:
             self.tainted.add(path)
             if live:
-                at = failure.source or leaf.source
-                self.problems.append(problem(at, failure.path or path, failure.found, failure.accepted, failure.hint))
+                self.problems.append(problem(leaf.source, path, failed.found, failed.accepted, failed.hint))
             return MISSING
         return MISSING if value is None else value
 
@@ -110,18 +111,6 @@ class Evaluation:
         return ""
 
 
-class _Failure(Exception):  # noqa: N818  # stays inside this module
-    """An expression failed; `source` and `path` when it was in a variable."""
-
-    def __init__(self, found: str, accepted: str, hint: str, source: Source | None = None, path: Path = ()) -> None:
-        super().__init__(found)
-        self.found = found
-        self.accepted = accepted
-        self.hint = hint
-        self.source = source
-        self.path = path
-
-
 class Host:
     """What a profile is worked out against: a topology and the profile's variables."""
 
@@ -131,15 +120,13 @@ class Host:
         self._expressions: Expressions | None = None
 
     def scalar(self, leaf: Leaf) -> Any:
-        """The value of a scalar: as it is, or what its expression yields; a whole float is an int. None: not managed."""
+        """The value of a scalar, or what its expression yields; a whole float is an int. None: not managed.
+
+        Raises Failed.
+        """
         value: Any = leaf.value
         if isinstance(value, str) and ("{{" in value or "{%" in value or "{#" in value):
-            from numatune.profile.expressions import Failed  # noqa: PLC0415  # Jinja2, only for profiles that use it
-
-            try:
-                value = self._engine().value(value)
-            except Failed as error:
-                raise _Failure(error.found, error.accepted, error.hint) from error
+            value = self._engine().value(value)
         return _whole(value)
 
     def unmet(self, condition: Node, path: Path) -> tuple[str, list[Problem]]:
@@ -157,21 +144,22 @@ class Host:
 
     def _engine(self) -> Expressions:
         if self._expressions is None:
-            from numatune.profile import expressions, facts  # noqa: PLC0415  # as above
+            from numatune.profile import expressions, facts  # noqa: PLC0415  # Jinja2, only for who uses it
 
             variables = expressions.Variables(frozenset(self.variables), self._variable)
             self._expressions = expressions.Expressions({**facts.views(self.topology), "vars": variables})
         return self._expressions
 
     def _variable(self, name: str) -> Any:
-        entry = self.variables[name]
-        evaluation = Evaluation(self)
-        value = evaluation.entry(entry, ("vars", name))
-        if evaluation.problems:
-            from numatune.profile.expressions import Failed  # noqa: PLC0415  # as above
-
-            raise Failed(f"the variable {name} cannot be worked out: {evaluation.problems[0].found}")
-        return None if value is MISSING else value
+        node = self.variables[name].node
+        try:
+            if isinstance(node, Row):
+                return tuple(self.scalar(item) for item in node.items if isinstance(item, Leaf))
+            return self.scalar(node) if isinstance(node, Leaf) else None
+        except Circle:
+            raise
+        except Failed as error:
+            raise Failed(f"vars.{name}: {error.found}", error.accepted, error.hint) from error
 
 
 class _AsText(Host):
@@ -180,6 +168,7 @@ class _AsText(Host):
     def __init__(self, host: Host) -> None:
         self.__dict__ = host.__dict__
 
+    @override
     def scalar(self, leaf: Leaf) -> Any:
         return leaf.text if isinstance(leaf.value, float) else super().scalar(leaf)
 

@@ -15,6 +15,7 @@ from jinja2.environment import TemplateExpression
 from numatune.compat import override
 from numatune.cpus import CpuSet
 from numatune.profile.facts import View
+from numatune.profile.failed import Circle, Failed
 from numatune.profile.sandbox import Environment, short
 
 MAX_SOURCE: Final = 2000
@@ -25,16 +26,6 @@ Value = bool | int | float | str | CpuSet | tuple[Any, ...] | None
 _Part = str | TemplateExpression
 _UNEXPECTED = re.compile(r"unexpected char '(.)'")
 _NO_FILTER = re.compile(r"No filter named '(.*?)'")
-
-
-class Failed(ValueError):  # noqa: N818  # reads as what happened to the expression
-    """An expression cannot be worked out on this host: `found`, and what is accepted instead."""
-
-    def __init__(self, found: str, accepted: str = "", hint: str = "") -> None:
-        super().__init__(found)
-        self.found = found
-        self.accepted = accepted
-        self.hint = hint
 
 
 class Variables(View):
@@ -49,6 +40,7 @@ class Variables(View):
         self._open: list[str] = []
 
     @property
+    @override
     def public(self) -> frozenset[str]:  # type: ignore[override]  # its names are the profile's, not the class's
         """The profile's own names."""
         return self._names
@@ -57,7 +49,8 @@ class Variables(View):
         if name not in self._names:
             raise AttributeError(name)
         if name in self._open:
-            raise Failed(f"a circle: {' → '.join((*self._open, name))}", "variables that do not lead back to themselves")
+            circle = " → ".join((*self._open, name))
+            raise Circle(f"a circle: {circle}", "variables that do not lead back to themselves")
         if name not in self._made:
             self._open.append(name)
             try:

@@ -47,7 +47,7 @@ def find(name: str, *, beside: Found | None = None, where: str = "", etc: str = 
     if is_path(name):
         label = os.path.normpath(name)
         path = label
-        if beside and not os.path.isabs(name):
+        if beside and not Path(name).is_absolute():
             label = os.path.normpath(os.path.join(os.path.dirname(beside.label), name))  # noqa: PTH118, PTH120  # pure text
             path = os.path.normpath(os.path.join(os.path.dirname(beside.path), name))  # noqa: PTH118, PTH120
         if not Path(path).is_file():

@@ -28,7 +28,7 @@ def overlay(base: Node, over: Node, told: Overridden = _nobody, path: Path = ())
             return over
         case Branch(), _ if _is_setting(base, path) and "value" in base.entries:
             return _branches(base, _long(over), told, path)
-        case (Leaf() | Row()), Branch() if _is_setting(over, path) and not _is_null(base):
+        case ((Leaf() | Row()), Branch()) if _is_setting(over, path) and not _is_null(base):
             return _branches(_long(base), over, told, path)
         case _:
             if not isinstance(base, Branch) and not isinstance(over, Branch):

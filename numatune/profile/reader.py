@@ -30,8 +30,11 @@ _NEEDS_QUOTES = re.compile(r"(?:[:,\[-]|^)\s*(?P<start>[><@`%*!&|])")
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def read(text: str, file: str) -> Branch:
-    """The tree of one profile. Raises ProfileError with everything that is wrong with it as YAML."""
+def read(text: str, file: str) -> tuple[Branch, tuple[Problem, ...]]:
+    """The tree of one profile, and what is wrong with it as YAML where the rest can still be read.
+
+    Raises ProfileError when it cannot: broken syntax, too large, no mapping.
+    """
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise ProfileError((Problem(file, "more than 256 KiB", "a profile of at most 256 KiB"),))
     builder = _Builder(text, file)
@@ -49,8 +52,7 @@ def read(text: str, file: str) -> Branch:
     except _TooMuch as error:
         builder.problems.append(error.problem)
     else:
-        if not builder.problems:
-            return tree
+        return tree, tuple(builder.problems)
     raise ProfileError(tuple(builder.problems))
 
 
@@ -94,7 +96,8 @@ class _Builder:
         before = self._nodes
         self._count(event, 1)
         if event.tag is not None and event.tag != "":
-            self._complain(event, path, f"the tag {event.tag}", "values without tags", "text that begins with ! is quoted")
+            hint = "text that begins with ! is quoted"
+            self._complain(event, path, f"the tag {event.tag}", "values without tags", hint)
         node: Node
         if isinstance(event, yaml.ScalarEvent):
             node = self._leaf(event, path)
@@ -115,15 +118,17 @@ class _Builder:
         self._count(event, size)
         return node
 
-    def _branch(self, event: Any, path: Path) -> Branch:
+    def _branch(self, event: Any, path: Path) -> Branch | Leaf:
         entries: dict[str, Entry] = {}
         whens: list[Node] = []
         seen: dict[str, Source] = {}
+        bad = False
         for key_event in self._until(yaml.MappingEndEvent):
             source = self._source(key_event)
             key = self._key(key_event, path)
             node = self._node(next(self._events), (*path, key))
             if not key:
+                bad = True
                 continue
             if key in seen:
                 text = f"the key is there twice, first in line {seen[key].line}"
@@ -133,6 +138,8 @@ class _Builder:
             else:
                 entries[key] = Entry(source, node)
             seen.setdefault(key, source)
+        if bad and not seen:
+            return Leaf(None, self._source(event))
         return Branch(entries, self._source(event), tuple(whens))
 
     def _key(self, event: Any, path: Path) -> str:
@@ -164,7 +171,7 @@ class _Builder:
             return Leaf(None, source)
         if not event.implicit[0]:
             return Leaf(text, source, text)
-        if path and path[-1] in _TEXTS:
+        if path and path[-1] in _TEXTS and path[0] != "vars":
             return Leaf(text if plain_or_text(text) is not None else None, source, text)
         try:
             return Leaf(plain(text), source, text)

@@ -20,10 +20,24 @@ from numatune.profile.facts import View
 MAX_TEXT: Final = 4096
 MAX_NUMBER: Final = 1 << 63
 
-_BUILTIN_FILTERS = (
-    "abs count default d first last length list lower map max min reject rejectattr round select selectattr sort string "
-    "sum trim unique upper"
-).split()
+_BUILTIN_FILTERS: Final = (
+    *("abs", "max", "min", "round", "sum"),
+    *(
+        "count",
+        "first",
+        "last",
+        "length",
+        "list",
+        "map",
+        "reject",
+        "rejectattr",
+        "select",
+        "selectattr",
+        "sort",
+        "unique",
+    ),
+    *("d", "default", "lower", "string", "trim", "upper"),
+)
 _SET_NAMES: Final = frozenset({"first", "last", "take"})
 _OPERATORS: Final = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 
@@ -48,6 +62,8 @@ class Environment(ImmutableSandboxedEnvironment):
 
     @override
     def is_safe_callable(self, obj: Any) -> bool:
+        if isinstance(obj, Undefined):
+            str(obj)  # says which name is undefined
         owner = getattr(obj, "__self__", None)
         return getattr(obj, "__name__", "") in _names_of(owner)
 
@@ -146,22 +162,14 @@ def _names_of(obj: Any) -> frozenset[str]:
 
 def _called(value: Any) -> str:
     """A value by kind, for messages."""
-    match value:
-        case View():
-            return type(value).__name__.removesuffix("View").lower()
-        case CpuSet():
-            return "a set"
-        case None:
-            return "none"
-        case bool():
-            return str(value).lower()
-        case int() | float():
-            return str(value)
-        case str():
-            return f"the text {value[:40]!r}"
-        case list() | tuple():
-            return "a list"
-    return "that"
+    if isinstance(value, View):
+        return type(value).__name__.removesuffix("View").lower()
+    if isinstance(value, bool | None):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f"the text {value[:40]!r}"
+    names = {CpuSet: "a set", list: "a list", tuple: "a list", dict: "a mapping", int: str(value), float: str(value)}
+    return names.get(type(value), "that")
 
 
 def _too_long() -> Any:

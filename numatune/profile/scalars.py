@@ -23,7 +23,7 @@ _TRAPS = (
 )
 
 
-class Trap(ValueError):
+class Trap(ValueError):  # noqa: N818  # reads as what was written
     """A number that YAML readers disagree on. `kind` names it, `hint` says what to write instead."""
 
     def __init__(self, kind: str, hint: str) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 from numatune.errors import Problem
 from numatune.knobs.base import Refused
 from numatune.profile.tree import Path
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 Complaint = tuple[Path, Problem]
 """Where in the section, and what (without `where`)."""
@@ -71,8 +73,7 @@ def _at(model: type[BaseModel], path: Path, group: Sequence[ErrorDetails]) -> li
     unknown = [error for error in group if error["type"] == "extra_forbidden"]
     if unknown:
         known = _keys_around(model, unknown[0]["loc"])
-        hint = did_you_mean(path[-1], known)
-        return [(path, Problem("", f"unknown key {path[-1]}", ", ".join(known), hint))]
+        return [(path, Problem("", f"unknown key {path[-1]}", ", ".join(known), did_you_mean(path[-1], known)))]
     accepted = list(dict.fromkeys(_accepted(error) for error in group))
     words = [word for error in group for word in _words(error)]
     found = found_text(group[0]["input"])
@@ -88,25 +89,22 @@ def _raised(path: Path, error: ErrorDetails) -> Iterable[Complaint]:
     return [(path, Problem("", found, accepted))]
 
 
+_LIMITS = {
+    "greater_than_equal": "{ge} or more",
+    "greater_than": "more than {gt}",
+    "less_than_equal": "{le} or less",
+    "less_than": "less than {lt}",
+    "string_pattern_mismatch": "text like {pattern}",
+}
+
+
 def _accepted(error: ErrorDetails) -> str:
-    context = error.get("ctx", {})
-    match error["type"]:
-        case "literal_error" | "enum":
-            return str(context.get("expected", "")).replace("'", "").replace(" or ", ", ")
-        case "greater_than_equal":
-            return f"{context['ge']} or more"
-        case "greater_than":
-            return f"more than {context['gt']}"
-        case "less_than_equal":
-            return f"{context['le']} or less"
-        case "less_than":
-            return f"less than {context['lt']}"
-        case "string_pattern_mismatch":
-            return f"text like {context['pattern']}"
-        case kind if kind in _TYPES:
-            return _TYPES[kind]
-        case _:
-            return error["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    kind, context = error["type"], error.get("ctx", {})
+    if kind in {"literal_error", "enum"}:
+        return str(context.get("expected", "")).replace("'", "").replace(" or ", ", ")
+    if kind in _LIMITS:
+        return _LIMITS[kind].format(**context)
+    return _TYPES.get(kind) or error["msg"].removeprefix("Input should be ")
 
 
 def _words(error: ErrorDetails) -> list[str]:
@@ -146,15 +144,15 @@ def _hint(value: Any, words: Sequence[str], accepted: Sequence[str]) -> str:
 
 
 def _path(data: Any, location: tuple[int | str, ...], *, missing: bool) -> Path:
-    """Where in the data an error is: pydantic also names union members and the long form's value, which are not there."""
+    """Where in the data an error is, without the union members and the long form's value that pydantic names too."""
     path: list[str] = []
     here = data
     for index, part in enumerate(location):
-        if isinstance(here, Mapping) and part in here:
+        inside = isinstance(here, Mapping) and part in here
+        inside |= isinstance(here, list | tuple) and isinstance(part, int) and part < len(here)
+        if inside:
             here = here[part]
-        elif isinstance(here, list | tuple) and isinstance(part, int) and part < len(here):
-            here = here[part]
-        elif not (missing and index == len(location) - 1):
+        elif not missing or index < len(location) - 1:
             continue
         path.append(str(part))
     return tuple(path)
@@ -162,34 +160,36 @@ def _path(data: Any, location: tuple[int | str, ...], *, missing: bool) -> Path:
 
 def _keys_around(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
     """The keys that the mapping at this place could have."""
-    current: list[Any] = [model]
+    kinds: list[Any] = [model]
     for part in location[:-1]:
-        current = [inner for kind in current for inner in _below(kind, part)] or current
-    found: dict[str, None] = {}
-    for kind in current:
-        for alternative in _models(kind):
-            found |= {field.alias or name: None for name, field in alternative.model_fields.items()}
-    return list(found)
+        kinds = [inner for kind in kinds for inner in _inside(kind, part)] or kinds
+    models = [found for kind in kinds for found in _models(kind)]
+    return list(dict.fromkeys(field.alias or name for found in models for name, field in found.model_fields.items()))
 
 
-def _below(kind: Any, part: int | str) -> list[Any]:
-    inner: list[Any] = []
-    for alternative in _models(kind):
-        fields = alternative.model_fields
-        named = [field for name, field in fields.items() if part in (name, field.alias)]
-        if named:
-            inner += [named[0].annotation]
-        elif "root" in fields:
-            inner += _below(fields["root"].annotation, part)
-    if not inner and (arguments := get_args(kind)):
-        inner = [arguments[-1]] if not _models(kind) else []
-    return inner
+def _inside(kind: Any, part: int | str) -> list[Any]:
+    """The annotations of what is at a key or index of `kind`; none when `part` is pydantic's name of a union member."""
+    found = []
+    for model in _models(kind):
+        if "root" in model.model_fields:
+            found += _inside(model.model_fields["root"].annotation, part)
+        found += [field.annotation for name, field in model.model_fields.items() if part in (name, field.alias)]
+    if get_origin(kind) in {dict, list, tuple}:
+        found.append(get_args(kind)[-1 if get_origin(kind) is dict else 0])
+    elif not _is_model(kind):
+        forms = [form for form in get_args(kind) if get_origin(form)]
+        found += [inner for form in forms for inner in _inside(form, part)]
+    return found
 
 
 def _models(kind: Any) -> list[type[BaseModel]]:
     """The models that an annotation is, or is a union of."""
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
+    if _is_model(kind):
         return [kind]
-    if isinstance(kind, type):
+    if get_origin(kind) in {dict, list, tuple}:
         return []
-    return [model for argument in get_args(kind) if not isinstance(argument, str) for model in _models(argument)]
+    return [model for alternative in get_args(kind) for model in _models(alternative)]
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)

@@ -37,7 +37,8 @@ def unmet(conditions: Any, topology: Topology) -> str:
     for key, wanted in conditions.items():
         if key not in _CONDITIONS:
             close = difflib.get_close_matches(key, _CONDITIONS, n=1)
-            raise Invalid(key, f"unknown key {key}", ", ".join(_CONDITIONS), f"did you mean {close[0]}?" if close else "")
+            hint = f"did you mean {close[0]}?" if close else ""
+            raise Invalid(key, f"unknown key {key}", ", ".join(_CONDITIONS), hint)
         alternatives = wanted if isinstance(wanted, list | tuple) else (wanted,)
         answers = [_CONDITIONS[key](key, alternative, topology) for alternative in alternatives]
         if answers and "" not in answers:
@@ -109,7 +110,8 @@ def _device(key: str, wanted: Any, topology: Topology) -> str:
         raise Invalid(key, repr(wanted), f"a kind, driver or name, or a mapping with {', '.join(_DEVICE_KEYS)}")
     for name, pattern in wanted.items():
         if name not in _DEVICE_KEYS or not isinstance(pattern, str):
-            raise Invalid(key, f"{name}: {pattern!r}", f"{', '.join(_DEVICE_KEYS)}, each with a text (* and ? match any)")
+            accepted = f"{', '.join(_DEVICE_KEYS)}, each with a text (* and ? match any)"
+            raise Invalid(key, f"{name}: {pattern!r}", accepted)
     met = any(all(_has(device, name, str(pattern)) for name, pattern in wanted.items()) for device in topology.devices)
     described = ", ".join(f"{name} {pattern}" for name, pattern in wanted.items())
     return "" if met else f"{key} {described}: this host has none"
