@@ -88,6 +88,7 @@ class FakeKernel:
         self._inodes: dict[str, int] = {}
         self._last_inode = 100
         self._index: dict[str, set[str]] | None = None
+        self._index_is_shared = False
         for path, text in tree.items():
             self.put(path, text)
         for behaviour in self.behaviours:
@@ -95,17 +96,18 @@ class FakeKernel:
 
     def copy(self) -> FakeKernel:
         """A kernel in the same state that shares nothing with this one but the behaviours."""
+        self._index_is_shared = True
         made = FakeKernel.__new__(FakeKernel)
         made.__dict__.update(self.__dict__)
         for name in ("files", "links", "folders", "modes", "facts", "_inodes", "log"):
             setattr(made, name, getattr(self, name).copy())
-        made._index = None  # noqa: SLF001  # its own kind
         made.hook = lambda moment, what: None  # noqa: ARG005
         return made
 
     def state(self) -> dict[str, str]:
-        """Everything that a rollback must bring back: paths to texts, made folders, facts."""
-        out = {**self.files, **{f"{folder}/": "" for folder in self.folders}, **self.facts}
+        """Everything that a rollback must bring back: paths to texts, links, made folders, facts."""
+        links = {path: f"{LINK}{target}" for path, target in self.links.items()}
+        out = {**self.files, **links, **{f"{folder}/": "" for folder in self.folders}, **self.facts}
         for behaviour in self.behaviours:
             behaviour.snapshot(self, out)
         return out
@@ -123,8 +125,12 @@ class FakeKernel:
             self.files[path] = text
         if mode is not None:
             self.modes[path] = mode
-        if new:
-            self._index = None
+        if new and self._index is not None:
+            if self._index_is_shared:
+                self._index, self._index_is_shared = {name: set(held) for name, held in self._index.items()}, False
+            self._enter(self._index, path.rstrip("/"))
+            if path.endswith("/"):
+                self._index.setdefault(path.rstrip("/"), set())
 
     def remove(self, path: str) -> None:
         """Take a file, or a folder with all below it, away."""
@@ -139,22 +145,23 @@ class FakeKernel:
         return path == "/" or path in self._children()
 
     def _children(self) -> dict[str, set[str]]:
+        """Names by folder."""
         if self._index is None:
-            index: dict[str, set[str]] = {}
+            self._index, self._index_is_shared = {}, False
             for path in (*self.files, *self.links, *self.folders):
-                child = path
-                while child != "/":
-                    parent = posixpath.dirname(child)
-                    names = index.setdefault(parent, set())
-                    name = posixpath.basename(child)
-                    if name in names:
-                        break
-                    names.add(name)
-                    child = parent
+                self._enter(self._index, path)
             for folder in self.folders:
-                index.setdefault(folder, set())
-            self._index = index
+                self._index.setdefault(folder, set())
         return self._index
+
+    def _enter(self, index: dict[str, set[str]], path: str) -> None:
+        while path:
+            parent, _, name = path.rpartition("/")
+            names = index.setdefault(parent or "/", set())
+            if name in names:
+                return
+            names.add(name)
+            path = parent
 
     # Reader
 
