@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, RootModel, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, RootModel
 
 from numatune.cpus import CpuSet
 from numatune.knobs.base import Context, CpuSetField, Knob, Section
@@ -60,7 +60,7 @@ NodeId = Annotated[int, BeforeValidator(_node), Field(ge=0)]
 
 
 class Pool(Section):
-    """Pages of one size.
+    """Pages of one size. Without any number that size is not managed.
 
     per_node  pages on each of `nodes`; null: not managed
     nodes     by default every node that has CPUs and memory
@@ -72,12 +72,6 @@ class Pool(Section):
     by_node: dict[NodeId, Pages | None] = Field(default_factory=dict)
     why: str = ""
     optional: bool | None = None
-
-    @model_validator(mode="after")
-    def _some(self) -> Pool:
-        if not self.model_fields_set & {"per_node", "by_node"}:
-            raise ValueError("no number of pages; accepted: per_node, by_node or both")
-        return self
 
 
 class Hugepages(RootModel[dict[Size, Pool | None]]):
@@ -96,9 +90,10 @@ def settings(section: Hugepages, context: Context) -> tuple[Setting, ...]:
 
 def _of_size(size: str, pool: Pool, context: Context) -> Iterator[Setting]:
     topology, kb = context.topology, kb_of(size)
+    lacking = _lacking(kb, topology)
     asked = Setting(
         id=SettingId(f"hugepages:{spelled(kb)}"),
-        target=Nothing("unsupported", _lacking(kb, topology)),
+        target=Nothing("unsupported", lacking),
         codec=Text(),
         want=_asked(pool),
         phase=Phase.HUGEPAGES,
@@ -108,13 +103,14 @@ def _of_size(size: str, pool: Pool, context: Context) -> Iterator[Setting]:
         optional=pool.optional,
         family=f"hugepages:{spelled(kb)}",
     )
-    if _lacking(kb, topology):
+    if lacking and asked.want:
         yield asked
+    if lacking:
         return
     for node, pages in sorted(_pages(pool, topology).items()):
         each = replace(asked, id=SettingId(f"hugepages:node{node}/{spelled(kb)}"), want=str(pages))
-        lacking = _without(node, topology)
-        yield replace(each, target=Nothing("unsupported", lacking)) if lacking else _held(each, HugepagePool(node, kb))
+        without = _without(node, topology)
+        yield replace(each, target=Nothing("unsupported", without)) if without else _held(each, HugepagePool(node, kb))
 
 
 def _held(asked: Setting, pool: HugepagePool) -> Setting:
@@ -147,11 +143,11 @@ def _lacking(kb: int, topology: Topology) -> str:
     """Why this host has no pools of a size, or ""."""
     if not topology.numa:
         return "this kernel has no nodes, and so no pool of each; vm.nr_hugepages under sysctl: is all of them"
-    if not topology.hugepage_sizes:
+    offered = sorted({*topology.hugepage_sizes, *(size for node in topology.nodes for size in node.hugepages)})
+    if not offered:
         return "this kernel has no hugepages (needs CONFIG_HUGETLBFS)"
-    if kb not in topology.hugepage_sizes:
-        offered = ", ".join(spelled(size) for size in sorted(topology.hugepage_sizes))
-        return f"this kernel has no hugepages of {spelled(kb)}; it offers {offered}"
+    if kb not in offered:
+        return f"this kernel has no hugepages of {spelled(kb)}; it offers {', '.join(map(spelled, offered))}"
     return ""
 
 

@@ -14,7 +14,7 @@ from numatune.knobs.hugepages import KNOB, Hugepages, kb_of, settings
 from numatune.settings.codecs import Count
 from numatune.settings.model import FitsFree, Impact, Phase, Setting
 from numatune.settings.targets import HugepagePool, Nothing
-from numatune.topology.model import Node, Topology
+from numatune.topology.model import Node, Pool, Topology
 
 HOST = Topology(
     sections=frozenset(),
@@ -85,6 +85,15 @@ def test_a_size_that_this_host_lacks_is_one_row_with_the_sizes_it_has():
     assert row.target == Nothing("unsupported", "this kernel has no hugepages of 512M; it offers 2M, 1G")
 
 
+def test_the_pools_of_the_nodes_tell_the_sizes_too():
+    pool = {2048: Pool(total=0)}
+    nodes = tuple(replace(node, hugepages=pool) for node in HOST.nodes[:2])
+    assert wanted(replace(HOST, nodes=nodes, hugepage_sizes=()), **{"2M": {"per_node": 1}}) == {
+        "hugepages:node0/2M": "1",
+        "hugepages:node1/2M": "1",
+    }
+
+
 def test_no_hugepages_and_no_nodes_are_told_apart():
     (row,) = made(replace(HOST, hugepage_sizes=()), **{"2M": {"per_node": 1}})
     assert isinstance(row.target, Nothing)
@@ -103,12 +112,12 @@ def test_nodes_that_this_host_has_not_or_that_have_no_memory_are_rows():
 
 def test_null_is_not_managed():
     assert made(**{"2M": None, "1G": {"per_node": None}}) == ()
+    assert made(**{"2M": {}, "512M": {"per_node": None, "by_node": {0: None}}}) == ()
 
 
 @pytest.mark.parametrize(
     ("pool", "said"),
     [
-        ({}, "accepted: per_node, by_node or both"),
         ({"per_node": -1}, "greater than or equal to 0"),
         ({"per_node": 1.5}, "valid integer"),
         ({"per_node": True}, "valid integer"),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
 from fakes.irq import fire_all, rebind
 from fakes.kernel import FakeKernel
+from fakes.refusals import Refuses
 from fakes.road import Road, actions
 from fakes.trees import host_tree
+from fakes.usual import USUAL
 
 from numatune.settings.model import SettingId
 from numatune.settings.plan import Action, Status
@@ -134,3 +137,25 @@ def test_killed_at_every_write_all_masks_come_back(tmp_path: Path):
         assert road.rollback() == ()
         assert masks(kernel) == before
     assert points == 2 * 5
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "said"),
+    [
+        (errno.ENOSPC, Status.FAILED, "no interrupt vector left (ENOSPC)"),
+        (errno.EINVAL, Status.FAILED, "none of the CPUs is online (EINVAL)"),
+        (errno.ERANGE, Status.FAILED, "a CPU beyond those that this kernel can have (ERANGE)"),
+        (errno.EPERM, Status.UNCHANGEABLE, "manages this interrupt itself (EPERM)"),
+        (errno.EIO, Status.UNCHANGEABLE, "manages this interrupt itself (EIO)"),
+        (errno.EACCES, Status.DENIED, "writing needs root (EACCES)"),
+    ],
+)
+def test_one_refused_move_is_a_row_and_the_others_go_on(tmp_path: Path, code: int, status: Status, said: str):
+    tree = host_tree(nics=[{"node": 1, "vectors": 3}], remapping=True)
+    kernel = FakeKernel(tree, behaviours=(Refuses("/proc/irq/25/smp_affinity_list", code), *USUAL))
+    road = Road(kernel, tmp_path)
+    came = road.apply(road.plan(RULES))
+    refused = came[SettingId(f"irq:{NIC}/1")]
+    assert (refused.status, refused.errno) == (status, code)
+    assert said in refused.reason
+    assert {came[SettingId(f"irq:{NIC}/{index}")].status for index in (0, 2)} == {Status.OK}
