@@ -14,17 +14,19 @@ from numatune.settings.targets import Target
 
 
 def flat(settings: Iterable[Setting]) -> tuple[Setting, ...]:
-    """Settings and their companions, each target once; what is asked for wins over what is only watched."""
-    found: dict[Target, Setting] = {}
-    todo = list(settings)
-    for setting in todo:
-        found.setdefault(setting.target, setting)
+    """Settings and their companions, each target once; what is asked for wins over what is only watched.
+
+    All that is asked for stays: several rows may check one command line, or say the same of what is not here.
+    """
+    out = list(settings)
+    found: dict[Target, Setting] = {setting.target: setting for setting in out}
+    todo = out
     while todo:
-        companions = [companion for setting in todo for companion in setting.companions]
-        todo = [companion for companion in companions if companion.target not in found]
-        for companion in todo:
-            found.setdefault(companion.target, companion)
-    return tuple(found.values())
+        companions = {companion.target: companion for setting in todo for companion in setting.companions}
+        todo = [companion for target, companion in companions.items() if target not in found]
+        found |= {companion.target: companion for companion in todo}
+        out = [*out, *todo]
+    return tuple(out)
 
 
 def observe(
