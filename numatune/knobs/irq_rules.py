@@ -85,7 +85,7 @@ class Rule(Section):
     @property
     def where(self) -> Literal["local", "all"] | CpuSet | None:
         """`cpus` with its default; None: not managed."""
-        return "all" if self.cpus is None and self.away_from else self.cpus
+        return "all" if self.cpus is None and "away_from" in self.model_fields_set else self.cpus
 
 
 @dataclass(frozen=True, slots=True)

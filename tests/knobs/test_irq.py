@@ -147,6 +147,10 @@ def test_away_from_alone_means_every_other_cpu():
     assert only(host(NIC, vectors=1), {"match": {"class": "nic"}, "away_from": "0-3,8-15"}).want == "4-7"
 
 
+def test_away_from_a_set_that_is_empty_here_means_all():
+    assert only(host(NIC, vectors=1), {"match": {"class": "nic"}, "away_from": CpuSet()}).want == "0-15"
+
+
 def test_isolated_and_nohz_full_cpus_are_never_targets_and_the_row_says_so():
     topology = host(NIC, vectors=1, isolated=CpuSet([2, 10]), nohz_full=CpuSet([3, 11]))
     setting = only(topology, LOCAL)
