@@ -12,17 +12,32 @@ from importlib import import_module
 from numatune.compat import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from numatune.api.applying import Applied as Applied
+    from numatune.api.applying import apply as apply
+    from numatune.api.histories import History as History
+    from numatune.api.histories import history as history
     from numatune.api.hosts import open_host as open_host
     from numatune.api.hosts import open_reader as open_reader
     from numatune.api.looking import topology as topology
     from numatune.api.planning import Request as Request
     from numatune.api.planning import load as load
+    from numatune.api.planning import load_plan as load_plan
     from numatune.api.planning import plan as plan
+    from numatune.api.planning import prepare as prepare
+    from numatune.api.planning import save_plan as save_plan
+    from numatune.api.restoring import TakenBack as TakenBack
+    from numatune.api.restoring import proposal as proposal
+    from numatune.api.restoring import rollback as rollback
+    from numatune.api.verifying import verify as verify
 
 _MODULES: dict[str, tuple[str, ...]] = {
+    "applying": ("Applied", "apply"),
+    "histories": ("History", "history"),
     "hosts": ("open_host", "open_reader"),
     "looking": ("topology",),
-    "planning": ("Request", "load", "plan"),
+    "planning": ("Request", "load", "load_plan", "plan", "prepare", "save_plan"),
+    "restoring": ("TakenBack", "proposal", "rollback"),
+    "verifying": ("verify",),
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 

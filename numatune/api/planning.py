@@ -1,4 +1,4 @@
-"""Profiles and a host -> plan: load, discover, resolve, observe, diff."""
+"""Profiles, a host, and what is remembered of it -> plan."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from dataclasses import dataclass, field
 from numatune.compat import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Literal
+
+    from numatune.api.memory import Memory
+    from numatune.engine.diff import Options
     from numatune.host.protocol import Reader
     from numatune.profile import Document, Resolved
+    from numatune.settings.applied import Part, SavedPlan
     from numatune.settings.model import Setting
     from numatune.settings.plan import Change, HostInfo, Plan
     from numatune.topology.model import Topology
@@ -20,10 +25,13 @@ class Request:
     """What is asked of a host.
 
     profiles   paths or names, later ones win
-    variables  ``--var``: text that replaces a variable's value
+    variables  ``--var``: text that takes the place of a variable's value
     only, skip sections of the profile; () for all, or none
     allow_*    what a guard rail would keep from being written
     retry      try again what an earlier apply learned to be out of reach
+    add        to what is applied, instead of in its place
+    keep_released  what is no longer wanted stays as it is
+    on_error   None: as the profile says
     """
 
     profiles: tuple[str, ...]
@@ -33,11 +41,19 @@ class Request:
     allow_disruption: bool = False
     allow_unsafe: frozenset[str] = frozenset()
     retry: bool = False
+    add: bool = False
+    keep_released: bool = False
+    on_error: Literal["continue", "rollback"] | None = None
+
+    @property
+    def releases(self) -> bool:
+        """Whether what is no longer wanted is given back."""
+        return not (self.add or self.keep_released or self.only or self.skip)
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A profile that has met a host: everything a plan is made from but the values that the host holds."""
+    """Profiles that have met a host: everything that a plan is made from but the values that the host holds."""
 
     document: Document
     topology: Topology
@@ -45,14 +61,72 @@ class Wanted:
 
 
 def load(names: Sequence[str], *, variables: Mapping[str, str] | None = None) -> Document:
-    """Read profiles. As root only files that nobody else can write. Raises ProfileError, TrustError."""
-    from numatune import profile
+    """Read profiles; as root only files that nobody else can write. Raises ProfileError, TrustError."""
+    import os
 
-    return profile.load(names, variables=variables or {})
+    from numatune import profile
+    from numatune.engine import trust
+
+    check = trust.check if os.geteuid() == 0 else None
+    return profile.load(names, variables=variables or {}, check=check)
+
+
+def plan(reader: Reader, request: Request) -> Plan:
+    """The full difference between the profiles and a host. Changes nothing, needs no root.
+
+    Raises ProfileError with everything that is wrong, UsageError for a section that no profile can have.
+    """
+    return prepare(reader, request).plan
+
+
+def prepare(reader: Reader, request: Request) -> SavedPlan:
+    """A plan with all that carrying it out needs."""
+    from numatune.api.memory import recall
+    from numatune.engine import applied
+    from numatune.engine.observe import flat
+    from numatune.settings.applied import Part, SavedPlan
+    from numatune.settings.plan import Plan
+
+    check_sections(request)
+    wanted = want(reader, request)
+    resolved = wanted.resolved
+    memory = recall(reader, ledger=request.releases)
+    settings = applied.chosen(resolved.settings, request.only, request.skip)
+    allowed = request.allow_disruption or resolved.allow_disruption
+    options = options_for(request.allow_unsafe, allow_disruption=allowed, retry=request.retry)
+    changes = difference(settings, reader, options, memory)
+    asked = {setting.id for setting in flat(settings)}
+    part = Part(resolved.profiles, wanted.document.stored(), request.only, request.skip, resolved.allow_disruption)
+    return SavedPlan(
+        Plan(resolved.profiles, host_info(reader, wanted.topology), changes),
+        _parts(part, request, memory),
+        since=memory.newest,
+        add=bool(request.add or request.only or request.skip),
+        keep_released=request.keep_released,
+        allow_disruption=allowed,
+        allow_unsafe=tuple(sorted(request.allow_unsafe)),
+        retry=request.retry,
+        on_error=request.on_error or resolved.on_error,
+        released=tuple(change.setting.id for change in changes if change.setting.id not in asked),
+    )
+
+
+def save_plan(path: str, made: SavedPlan) -> None:
+    """Write a plan to a file. Raises StateError."""
+    from numatune.engine import saved
+
+    saved.save(path, made)
+
+
+def load_plan(path: str) -> SavedPlan:
+    """Read a saved plan. Raises TrustError when others could have written it, StateError when it is none."""
+    from numatune.engine import saved
+
+    return saved.load(path)
 
 
 def want(reader: Reader, request: Request) -> Wanted:
-    """What the request means on this host. Raises ProfileError with everything that is wrong."""
+    """What the request means on this host. Raises ProfileError."""
     from numatune import profile
     from numatune.discover import discover
     from numatune.topology.resolve import with_overrides
@@ -62,47 +136,27 @@ def want(reader: Reader, request: Request) -> Wanted:
     return Wanted(document, topology, profile.resolve(document, topology))
 
 
-def plan(reader: Reader, request: Request) -> Plan:
-    """The full difference between the profiles and this host. Changes nothing, needs no root."""
-    return difference(reader, request, want(reader, request))
-
-
-def difference(reader: Reader, request: Request, wanted: Wanted) -> Plan:
-    """The plan, from values that are read now."""
-    from numatune.settings.plan import Plan
-
-    return Plan(wanted.resolved.profiles, host_info(reader, wanted.topology), changes(reader, request, wanted))
-
-
-def changes(reader: Reader, request: Request, wanted: Wanted) -> tuple[Change, ...]:
-    """The rows of the plan, in the order of writing, watched companions included."""
-    from numatune.engine.diff import Options, diff
+def difference(settings: Sequence[Setting], reader: Reader, options: Options, memory: Memory) -> tuple[Change, ...]:
+    """The rows of a plan, in the order of writing, watched companions and what is released included."""
+    from numatune.engine import holds, when
+    from numatune.engine.diff import diff
     from numatune.engine.observe import flat, observe
+    from numatune.engine.order import order
+    from numatune.engine.release import released
 
-    settings = flat(selected(wanted, request))
-    options = Options(
-        allow_disruption=request.allow_disruption or wanted.resolved.allow_disruption,
-        allow_unsafe=request.allow_unsafe,
-        retry=request.retry,
-    )
-    return diff(settings, observe(settings, reader), options)
+    wanted = flat(settings)
+    rows = diff(wanted, observe(wanted, reader), options, memory.remembered)
+    if memory.ledger and memory.applied:
+        old = memory.applied.settings
+        rows = order((*rows, *released(old, wanted, memory.ledger, reader, options, memory.boot_id)))
+    return holds.respect(rows, memory.holds, when.stamp())
 
 
-def selected(wanted: Wanted, request: Request) -> tuple[Setting, ...]:
-    """Settings of the sections that were asked for. Raises UsageError for a section that no profile can have."""
-    from numatune.errors import UsageError
-    from numatune.knobs import KNOBS
+def options_for(allow_unsafe: frozenset[str], *, allow_disruption: bool, retry: bool) -> Options:
+    """What diff is told of a request."""
+    from numatune.engine.diff import Options
 
-    known = [knob.name for knob in KNOBS]
-    for option, sections in (("--only", request.only), ("--skip", request.skip)):
-        for section in sections:
-            if section not in known:
-                raise UsageError(option, f"no section {section!r}", accepted=", ".join(known))
-    return tuple(
-        setting
-        for setting in wanted.resolved.settings
-        if (not request.only or setting.section in request.only) and setting.section not in request.skip
-    )
+    return Options(allow_disruption=allow_disruption, allow_unsafe=allow_unsafe, retry=retry)
 
 
 def host_info(reader: Reader, topology: Topology) -> HostInfo:
@@ -118,3 +172,23 @@ def host_info(reader: Reader, topology: Topology) -> HostInfo:
         boot_id=topology.machine.boot_id,
         fingerprint=topology.fingerprint,
     )
+
+
+def _parts(part: Part, request: Request, memory: Memory) -> tuple[Part, ...]:
+    """What the applied set is made from afterwards. Sections alone, and --add, leave what is applied beside them."""
+    from numatune.engine import applied
+
+    beside = memory.applied.parts if memory.applied and (request.add or request.only or request.skip) else ()
+    return applied.added(beside, part)
+
+
+def check_sections(request: Request) -> None:
+    """Raises UsageError for a section that no profile can have."""
+    from numatune.errors import UsageError
+    from numatune.knobs import KNOBS
+
+    known = [knob.name for knob in KNOBS]
+    for option, sections in (("--only", request.only), ("--skip", request.skip)):
+        for section in sections:
+            if section not in known:
+                raise UsageError(option, f"no section {section!r}", accepted=", ".join(known))

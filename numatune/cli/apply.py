@@ -19,6 +19,10 @@ Examples
   sudo numatune apply llm-inference --only sysctl,thp two sections
   numatune apply llm-inference --check                the plan, nothing else
   sudo numatune apply a.yaml --on-error rollback      all of it or nothing
+  sudo numatune apply --plan today.plan               as saved by plan --out, if
+                                                      the host has not moved
+  sudo numatune apply a.yaml --confirm-within 10m     taken back after that time
+                                                      unless numatune confirm comes
 
 What was there before is kept: numatune rollback gives it back, also after a
 kill or a power cut in the middle. Applying twice changes nothing the second
@@ -38,12 +42,20 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
         description="Make this host as the profiles say. Originals are on disk before the first write.",
         epilog=_EXAMPLES,
     )
-    options.add_profiles(parser)
+    options.add_profiles(parser, needed=False)
     options.add_selection(parser)
+    options.add_applied_set(parser)
     options.add_differences_ok(parser)
+    parser.add_argument("--plan", metavar="FILE", help="carry out a saved plan, if the host has not moved since")
     parser.add_argument("--check", action="store_true", help="print the plan and change nothing")
     options.add_consent(parser)
     parser.add_argument("--why", default="", metavar="TEXT", help="a reason, kept in the history")
+    parser.add_argument(
+        "--confirm-within",
+        type=options.duration,
+        metavar="DURATION",
+        help="take the run back after 90s, 10m, 4h unless numatune confirm comes",
+    )
     parser.add_argument(
         "--on-error",
         choices=("continue", "rollback"),
@@ -54,25 +66,25 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Apply, and print what came of it."""
+    _check_words(args)
     if args.check:
         from numatune.cli import plan
 
         return plan.show(args)
 
     from numatune import api
+    from numatune.cli.progress import progress
 
     options.need_consent(args)
     host = api.open_host(args.root, live=args.root_is_live)
-    from numatune.cli.progress import progress
-
     with progress() as tell:
         done = api.apply(
             host,
-            options.request(args),
+            api.load_plan(args.plan) if args.plan else options.request(args),
             why=args.why,
             wait=args.wait,
-            on_error=args.on_error,
             confirm=None if args.yes else lambda made: _confirmed(made, args),
+            confirm_within=args.confirm_within,
             progress=tell,
         )
     if done.declined:
@@ -81,9 +93,24 @@ def run(args: argparse.Namespace) -> int:
         remark("numatune: nothing was changed")
         return 1
     _print(done, args)
+    if done.waiting:
+        from numatune.cli.output import remark
+        from numatune.engine.when import for_people
+
+        remark(f"numatune: taken back at {for_people(done.waiting.until)} unless you run: sudo numatune confirm")
     if done.taken_back:
         return 1
     return options.exit_code(done.differences, args)
+
+
+def _check_words(args: argparse.Namespace) -> None:
+    """Profiles, or a saved plan that knows them already."""
+    from numatune.errors import UsageError
+
+    if args.plan and (args.profiles or args.check or options.again(args)):
+        raise UsageError("--plan", "a saved plan holds its profiles and options already", accepted="--plan FILE alone")
+    if not (args.plan or args.profiles):
+        raise UsageError("", "no profile", accepted="numatune apply PROFILE...", hint="numatune profiles list")
 
 
 def _confirmed(made: Plan, args: argparse.Namespace) -> bool:

@@ -31,7 +31,9 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile", action="append", default=[], dest="profiles", metavar="PROFILE", help="instead of the applied one"
     )
-    parser.add_argument("--var", action="append", default=[], metavar="NAME=VALUE", help="set a variable of the profile")
+    parser.add_argument(
+        "--var", action="append", default=[], metavar="NAME=VALUE", help="set a variable of the profile"
+    )
     parser.set_defaults(run=run)
 
 

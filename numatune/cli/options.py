@@ -75,6 +75,16 @@ def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
+def add_applied_set(parser: argparse.ArgumentParser) -> None:
+    """``--add --keep-released``: what becomes of the profiles that are applied already."""
+    parser.add_argument(
+        "--add", action="store_true", help="add the profiles to the applied ones, instead of taking their place"
+    )
+    parser.add_argument(
+        "--keep-released", action="store_true", help="leave what the profiles no longer want, instead of giving it back"
+    )
+
+
 def request(args: argparse.Namespace) -> Request:
     """What the options above ask for. Raises UsageError for a --var without a name or a value."""
     from numatune.api.planning import Request
@@ -87,6 +97,9 @@ def request(args: argparse.Namespace) -> Request:
         allow_disruption=args.allow_disruption,
         allow_unsafe=frozenset(args.allow_unsafe),
         retry=args.retry,
+        add=args.add,
+        keep_released=args.keep_released,
+        on_error=getattr(args, "on_error", None),
     )
 
 
@@ -115,8 +128,19 @@ def again(args: argparse.Namespace) -> str:
     words += ["--allow-disruption"] if args.allow_disruption else []
     for setting in args.allow_unsafe:
         words += ["--allow-unsafe", setting]
-    words += ["--retry"] if args.retry else []
+    for option in ("retry", "add", "keep_released"):
+        words += [f"--{option.replace('_', '-')}"] if getattr(args, option) else []
     return shlex.join(words)
+
+
+def duration(text: str) -> int:
+    """Seconds of ``10m``, for argparse."""
+    from numatune.engine import when
+
+    try:
+        return when.seconds(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def exit_code(differences: int, args: argparse.Namespace) -> int:

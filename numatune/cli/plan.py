@@ -18,6 +18,7 @@ Examples
   numatune plan base extra --only sysctl,thp        two profiles, two sections
   numatune --root host.tar.gz plan llm-inference    for a captured host
   numatune plan llm-inference --json                for programs; --schema describes it
+  numatune plan llm-inference --out today.plan      for apply --plan today.plan
 
 {options.SYMBOLS}
 
@@ -34,7 +35,9 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
     )
     options.add_profiles(parser, needed=False)
     options.add_selection(parser)
+    options.add_applied_set(parser)
     options.add_differences_ok(parser)
+    parser.add_argument("--out", metavar="FILE", help="save the plan for apply --plan FILE")
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of --json and exit")
     parser.set_defaults(run=run)
 
@@ -60,7 +63,10 @@ def show(args: argparse.Namespace) -> int:
     from numatune.cli.output import say, say_json
     from numatune.settings.plan import differences
 
-    made = api.plan(api.open_reader(args.root, live=args.root_is_live), options.request(args))
+    saved = api.prepare(api.open_reader(args.root, live=args.root_is_live), options.request(args))
+    made, out = saved.plan, getattr(args, "out", None)
+    if out:
+        api.save_plan(out, saved)
     if args.json:
         from numatune.views import plan_json
 
@@ -69,5 +75,6 @@ def show(args: argparse.Namespace) -> int:
         from numatune.cli.terminal import style
         from numatune.views import plan_text
 
-        say(plan_text.plan(made, style(args), again=options.again(args), verbose=args.verbose))
+        again = f"--plan {out}" if out else options.again(args)
+        say(plan_text.plan(made, style(args), again=again, verbose=args.verbose))
     return options.exit_code(differences(made.rows), args)

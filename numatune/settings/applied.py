@@ -113,7 +113,8 @@ class Waiting:
 class SavedPlan:
     """A plan and all that carrying it out needs, made to be read again.
 
-    since  the newest run when it was made: any run after it moved the host
+    since     the newest run when it was made: any run after it moved the host
+    released  the rows that are no longer wanted, whether or not they can be given back now
     """
 
     plan: Plan
@@ -125,3 +126,4 @@ class SavedPlan:
     allow_unsafe: tuple[str, ...] = ()
     retry: bool = False
     on_error: Literal["continue", "rollback"] = "continue"
+    released: tuple[str, ...] = ()

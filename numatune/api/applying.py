@@ -1,0 +1,225 @@
+"""A plan -> a host that is as the plan wants, what came of each row, and the applied set that drift compares with."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from numatune.compat import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numatune.api.planning import Request
+    from numatune.api.restoring import TakenBack
+    from numatune.engine.execute import Progress
+    from numatune.host.protocol import Host
+    from numatune.settings.applied import SavedPlan, Waiting
+    from numatune.settings.model import Setting, SettingId
+    from numatune.settings.plan import Change, Outcome, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What became of a plan.
+
+    outcomes    of every row, read back after all writes
+    run         the number that rollback takes; None: nothing was written
+    declined    somebody said no: nothing was done
+    taken_back  a write was refused and the profile, or --on-error, wants all or nothing
+    waiting     the run is taken back unless it is confirmed
+    """
+
+    plan: Plan
+    outcomes: Mapping[SettingId, Outcome] = field(default_factory=dict)
+    run: int | None = None
+    declined: bool = False
+    taken_back: TakenBack | None = None
+    waiting: Waiting | None = None
+
+    @property
+    def differences(self) -> int:
+        """How many rows still make the exit code 2."""
+        return sum(_differs(change, self.outcomes.get(change.setting.id)) for change in self.plan.rows)
+
+
+def apply(  # noqa: PLR0913  # what, and how, and who is told
+    host: Host,
+    request: Request | SavedPlan,
+    *,
+    why: str = "",
+    wait: float = 60.0,
+    confirm: Callable[[Plan], bool] | None = None,
+    confirm_within: int | None = None,
+    progress: Progress | None = None,
+) -> Applied:
+    """Make the host as the request, or a saved plan, wants. The second time changes nothing and writes nothing.
+
+    confirm         shown the plan when there is anything to do, without holding the lock; False: nothing is done
+    confirm_within  seconds after which the run is taken back, unless somebody confirms it
+    Raises ProfileError before the host is touched, MovedError when a plan that was shown or saved no longer fits,
+    LockedError, StateError when the journal cannot be written, NumatuneError when a run waits for confirm.
+    """
+    from numatune.api.planning import Request, prepare
+    from numatune.engine import lock, paths
+
+    made = request
+    if confirm:
+        made = prepare(host, request) if isinstance(request, Request) else request
+        if made.plan.to_do and not confirm(made.plan):
+            return Applied(made.plan, declined=True)
+    with lock.held(paths.lock(host.root), "apply", wait):
+        _nothing_waits(host)
+        if isinstance(made, Request):
+            made = prepare(host, made)
+        else:
+            _check_unmoved(made, host)
+        return _Apply(made, host, why).run(confirm_within, progress)
+
+
+class _Apply:
+    """One plan on its way to the host, with the lock held."""
+
+    def __init__(self, saved: SavedPlan, host: Host, why: str) -> None:
+        from numatune.api.memory import recall
+        from numatune.api.planning import options_for
+        from numatune.engine import paths, runs
+
+        self._saved, self._plan, self._host = saved, saved.plan, host
+        self._state = paths.state(host.root)
+        self._folder = paths.runs(self._state)
+        self._memory = recall(host, ledger=bool(saved.released))
+        self._start = runs.head(self._folder, "apply", self._memory.boot_id, profiles=saved.plan.profiles, why=why)
+        self._options = options_for(
+            frozenset(saved.allow_unsafe), allow_disruption=saved.allow_disruption, retry=saved.retry
+        )
+        self._settings = tuple(
+            change.setting
+            for change in saved.plan.changes
+            if change.setting.want is not None and change.setting.id not in saved.released
+        )
+
+    def run(self, confirm_within: int | None, progress: Progress | None) -> Applied:
+        """Write, judge, remember."""
+        acts = bool(self._plan.to_do)
+        waiting = self._begin(confirm_within) if acts else None
+        outcomes = {outcome.id: outcome for outcome in self._execute(waiting, progress)}
+        number = self._start.run if acts else None
+        done = Applied(self._plan, outcomes, number, waiting=waiting)
+        if self._saved.on_error == "rollback" and any(_refused(c, outcomes) for c in self._plan.rows):
+            done = dataclasses.replace(done, taken_back=self._take_back(), waiting=None)
+        else:
+            self._store(outcomes)
+        if acts:
+            self._end(done)
+        return done
+
+    def _begin(self, confirm_within: int | None) -> Waiting | None:
+        """What must be there before the first write: the way back of the applied set, and the timer."""
+        from numatune.engine import applied, confirm, paths
+
+        applied.keep_before(self._folder, self._start.run, self._memory.applied)
+        if confirm_within is None:
+            return None
+        return confirm.arm(paths.confirm(self._state), self._host, self._start, confirm_within)
+
+    def _execute(self, waiting: Waiting | None, progress: Progress | None) -> tuple[Outcome, ...]:
+        from numatune.engine import confirm, paths, runs
+        from numatune.engine.execute import execute
+        from numatune.engine.journal import FileJournal
+        from numatune.errors import StateError
+
+        journal = FileJournal(self._folder)
+        try:
+            return execute(
+                self._plan.changes, self._host, journal, self._start, progress=progress, replan=self._difference
+            )
+        except StateError:
+            begun = any(run.number == self._start.run for run in runs.listed(self._folder))
+            if waiting and not begun:
+                confirm.disarm(paths.confirm(self._state), self._host, waiting)
+            raise
+
+    def _difference(self) -> tuple[Change, ...]:
+        from numatune.api.planning import difference
+
+        return difference(self._settings, self._host, self._options, self._memory)
+
+    def _take_back(self) -> TakenBack:
+        from numatune.api.restoring import take_back
+
+        return take_back(self._host, since=self._start.run)
+
+    def _store(self, outcomes: Mapping[SettingId, Outcome]) -> None:
+        """The applied set with how each row was left; not touched when it says the same already."""
+        from numatune.engine import applied, paths
+
+        old, saved = self._memory.applied, self._saved
+        settings: tuple[Setting, ...] = self._settings
+        if old and saved.add:
+            settings = applied.laid_over(old.rows, settings)
+        rows = applied.rows(settings, self._difference(), outcomes, old, self._memory.boot_id)
+        new = applied.made(
+            saved.parts,
+            rows,
+            self._host,
+            boot_id=self._memory.boot_id,
+            fingerprint=self._plan.host.fingerprint,
+            who=self._start.who,
+            why=self._start.why,
+            run=self._start.run if self._plan.to_do else self._memory.newest,
+        )
+        if old is None or new != dataclasses.replace(
+            old, when=new.when, who=new.who, why=new.why, run=new.run, version=new.version
+        ):
+            applied.save(paths.applied(self._state), new)
+
+    def _end(self, done: Applied) -> None:
+        from numatune.api import log
+        from numatune.engine import applied, runs
+
+        changed = sum(outcome.changed for outcome in done.outcomes.values())
+        counted = f", {done.differences} differ" if done.differences else ""
+        back = ", taken back after a refused write" if done.taken_back else ""
+        log.run(self._start, f"{changed} changed{counted}{back}")
+        runs.prune(self._folder)
+        applied.forget_before(self._folder)
+
+
+def _differs(change: Change, outcome: Outcome | None) -> bool:
+    from numatune.settings.plan import Action, Status, counts
+
+    status = outcome.status if outcome else change.status
+    if change.held:
+        return False
+    if change.action is Action.RELEASE:
+        return status is not Status.OK
+    return counts(change.setting, status, applying=True)
+
+
+def _refused(change: Change, outcomes: Mapping[SettingId, Outcome]) -> bool:
+    """Whether a write was refused, of a setting that counts."""
+    outcome = outcomes.get(change.setting.id)
+    return outcome is not None and outcome.errno != 0 and _differs(change, outcome)
+
+
+def _nothing_waits(host: Host) -> None:
+    from numatune.engine import confirm, paths
+    from numatune.engine.boot import boot_id
+    from numatune.errors import NumatuneError
+
+    waiting = confirm.waits(paths.confirm(paths.state(host.root)), boot_id(host))
+    if waiting:
+        hint = "numatune confirm keeps it, numatune rollback takes it back"
+        raise NumatuneError("", f"run {waiting.run} waits to be confirmed until {waiting.until}", hint=hint)
+
+
+def _check_unmoved(saved: SavedPlan, host: Host) -> None:
+    """A plan that was shown or saved is carried out as it is, or not at all."""
+    from numatune.api.memory import recall
+    from numatune.discover import fingerprint
+    from numatune.engine import saved as saved_plans
+    from numatune.engine.boot import boot_id
+
+    memory = recall(host)
+    now = dataclasses.replace(saved.plan.host, boot_id=boot_id(host), fingerprint=fingerprint(host))
+    saved_plans.check(saved, host, now, memory.newest, memory.remembered)

@@ -1,0 +1,56 @@
+"""What numatune remembers of a host: the applied set, what it owns, holds. Of a captured tree it remembers nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from numatune.compat import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numatune.host.protocol import Reader
+    from numatune.settings.applied import AppliedSet, Hold
+    from numatune.settings.journal import Owned
+    from numatune.settings.model import SettingId
+    from numatune.settings.plan import Remembered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """See the module.
+
+    remembered  what earlier applies learned by trying, in this boot
+    ledger      what is ours, when asked for
+    newest      number of the newest run, 0 for none
+    """
+
+    boot_id: str = ""
+    applied: AppliedSet | None = None
+    remembered: Mapping[SettingId, Remembered] = field(default_factory=dict)
+    holds: tuple[Hold, ...] = ()
+    ledger: Mapping[SettingId, Owned] = field(default_factory=dict)
+    newest: int = 0
+
+
+def recall(reader: Reader, *, ledger: bool = False) -> Memory:
+    """Everything from the state folder. Raises TrustError, StateError."""
+    if not reader.live:
+        return Memory()
+    from numatune.engine import applied, paths, runs, store
+    from numatune.engine.boot import boot_id
+    from numatune.engine.fold import fold
+    from numatune.settings.applied import Holds
+
+    state = paths.state(reader.root)
+    boot, stored = boot_id(reader), applied.load(paths.applied(state))
+    holds = store.load(paths.holds(state), Holds)
+    folder = paths.runs(state)
+    owned = fold(runs.records(runs.choose(runs.listed(folder), every=True).runs)) if ledger and stored else {}
+    return Memory(
+        boot_id=boot,
+        applied=stored,
+        remembered=applied.remembered(stored, boot),
+        holds=holds.holds if holds else (),
+        ledger=owned,
+        newest=runs.next_number(folder) - 1,
+    )

@@ -1,0 +1,162 @@
+"""Runs -> what was there before them, as far as it is ours to give back. Loads the standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from numatune.compat import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numatune.engine.execute import Progress
+    from numatune.engine.restore import Spared
+    from numatune.engine.runs import Chosen
+    from numatune.host.protocol import Host, Reader
+    from numatune.settings.model import SettingId
+    from numatune.settings.plan import Change, HostInfo, Outcome, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """What a rollback does, or did.
+
+    runs      what it takes back, oldest first; () when there is nothing to take back
+    plan      a plan like any other: the originals as wanted values
+    spared    what somebody else changed since, or cannot be given back, and why
+    run       the rollback's own number; None: not carried out
+    declined  somebody said no
+    """
+
+    runs: tuple[int, ...]
+    plan: Plan
+    spared: tuple[Spared, ...] = ()
+    outcomes: Mapping[SettingId, Outcome] = field(default_factory=dict)
+    run: int | None = None
+    declined: bool = False
+
+    @property
+    def left(self) -> tuple[Change, ...]:
+        """Rows that could not be given back."""
+        from numatune.settings.plan import Status
+
+        outcomes = self.outcomes
+        return tuple(
+            change
+            for change in self.plan.changes
+            if change.setting.id in outcomes and outcomes[change.setting.id].status is not Status.OK
+        )
+
+
+def rollback(  # noqa: PLR0913  # what, and how, and who is told
+    host: Host,
+    *,
+    since: int | None = None,
+    every: bool = False,
+    wait: float = 60.0,
+    confirm: Callable[[TakenBack], bool] | None = None,
+    progress: Progress | None = None,
+) -> TakenBack:
+    """Take back the newest run that changed something, or run `since` and all later ones, or every one.
+
+    confirm  shown what would be done, without holding the lock; False: nothing is done
+    Raises UsageError when `since` cannot be taken back, MovedError when another run came while asking, LockedError.
+    """
+    from numatune.engine import lock, paths
+    from numatune.errors import MovedError
+
+    asked = proposal(host, since=since, every=every) if confirm else None
+    if confirm and asked and asked.runs and not confirm(asked):
+        return TakenBack(asked.runs, asked.plan, asked.spared, declined=True)
+    with lock.held(paths.lock(host.root), "rollback", wait):
+        if asked and proposal(host, since=since, every=every).runs != asked.runs:
+            raise MovedError("", "another run came in between", hint="nothing was done; numatune history")
+        return take_back(host, since=since, every=every, progress=progress)
+
+
+def proposal(reader: Reader, *, since: int | None = None, every: bool = False) -> TakenBack:
+    """What a rollback would do. Needs no root. Raises UsageError, TrustError, StateError."""
+    return _proposed(reader, _chosen(reader, since, every=every))
+
+
+def take_back(
+    host: Host, *, since: int | None = None, every: bool = False, progress: Progress | None = None
+) -> TakenBack:
+    """As `rollback`, for who holds the lock."""
+    from numatune.api import log
+    from numatune.engine import paths, runs
+    from numatune.engine.execute import execute
+    from numatune.engine.journal import FileJournal
+
+    chosen = _chosen(host, since, every=every)
+    made = _proposed(host, chosen)
+    if not chosen.numbers:
+        return made
+    folder = paths.runs(paths.state(host.root))
+    start = runs.head(folder, "rollback", made.plan.host.boot_id, undoes=chosen.numbers)
+    journal = FileJournal(folder, chosen.numbers)
+    spared = [one.id for one in made.spared]
+    outcomes = execute(made.plan.changes, host, journal, start, progress=progress, spared=spared)
+    done = TakenBack(made.runs, made.plan, made.spared, {outcome.id: outcome for outcome in outcomes}, start.run)
+    _end(host, chosen.numbers, made.plan.host.boot_id)
+    back = sum(outcome.changed for outcome in outcomes)
+    left = f", {len(done.left)} not given back" if done.left else ""
+    log.run(start, f"{back} given back{left}" + (f", {len(spared)} spared" if spared else ""))
+    return done
+
+
+def _chosen(reader: Reader, since: int | None, *, every: bool) -> Chosen:
+    from numatune.engine import paths, runs
+
+    return runs.choose(runs.listed(paths.runs(paths.state(reader.root))), since, every=every)
+
+
+def _proposed(reader: Reader, chosen: Chosen) -> TakenBack:
+    from numatune.engine import runs
+    from numatune.engine.fold import fold
+    from numatune.engine.observe import observe
+    from numatune.engine.restore import restore
+    from numatune.settings.plan import Plan
+
+    host = host_info(reader)
+    ledger = fold(runs.records(chosen.runs))
+    seen = observe((owned.setting for owned in ledger.values()), reader, name_conflicts=False)
+    changes, spared = restore(ledger, seen, host.boot_id)
+    profiles = [info for run in chosen.runs if run.number in chosen.numbers for info in run.start.profiles]
+    return TakenBack(chosen.numbers, Plan(tuple(dict.fromkeys(profiles)), host, changes), spared)
+
+
+def host_info(reader: Reader) -> HostInfo:
+    """As much as is read in no time: a rollback works nothing out anew."""
+    from numatune.engine.boot import boot_id
+    from numatune.settings.plan import HostInfo
+
+    def text(path: str) -> str:
+        return (reader.read(path).text or "").strip()
+
+    return HostInfo(
+        root=reader.root,
+        kernel=text("/proc/sys/kernel/osrelease"),
+        arch=text("/proc/sys/kernel/arch"),
+        nodes=text("/sys/devices/system/node/online"),
+        cpus=text("/sys/devices/system/cpu/online"),
+        boot_id=boot_id(reader),
+        fingerprint="",
+    )
+
+
+def _end(host: Host, numbers: tuple[int, ...], boot_id: str) -> None:
+    """The applied set of before, no wait for confirm of what is taken back, no more journals than are kept."""
+    from numatune.engine import applied, confirm, paths, runs, store
+
+    state = paths.state(host.root)
+    folder = paths.runs(state)
+    before = applied.before(folder, numbers[0])
+    if before:
+        applied.save(paths.applied(state), before)
+    else:
+        store.remove(paths.applied(state))
+    waiting = confirm.waits(paths.confirm(state), boot_id)
+    if waiting and waiting.run in numbers:
+        confirm.disarm(paths.confirm(state), host, waiting)
+    runs.prune(folder)
+    applied.forget_before(folder)
