@@ -52,7 +52,8 @@ class Interrupts(Behaviour):
     def snapshot(self, kernel: FakeKernel, state: dict[str, str]) -> None:
         """By device and index; where an interrupt really runs and how often it ran is nobody's to give back."""
         names = {number: f"{address}/{_index(kernel, number)}" for address, number in _messages(kernel)}
-        for path in [path for path in state if path.startswith(("/proc/irq/", "/sys/kernel/irq/", "/proc/interrupts"))]:
+        numbered = ("/proc/irq/", "/sys/kernel/irq/", "/sys/kernel/debug/irq/", "/proc/interrupts")
+        for path in [path for path in state if path.startswith(numbered)]:
             text = state.pop(path)
             found = _ANY.match(path)
             if found and found["number"] in names and not re.search("effective|per_cpu_count", path):

@@ -74,13 +74,13 @@ def test_a_rebind_in_the_middle_of_an_apply(road: Road, kernel: FakeKernel):
 @pytest.mark.parametrize("shape", [{"remapping": True}, {"remapping": False}, {"kernel": "5.15.0"}])
 def test_a_rebind_between_apply_and_rollback(tmp_path: Path, shape: dict[str, object]):
     kernel = busy_host(**shape)
-    road, before = Road(kernel, tmp_path), masks(kernel)
+    road, before = Road(kernel, tmp_path), kernel.state()
     road.apply(road.plan(RULES))
-    assert masks(kernel) != before
+    assert kernel.state() != before
     fire_all(kernel)
     rebind(kernel, NIC, keep=True)
     assert road.rollback() == ()
-    assert masks(kernel) == before
+    assert kernel.state() == before
 
 
 def test_a_driver_that_starts_over_on_the_default_mask_has_given_it_back_itself(road: Road, kernel: FakeKernel):
