@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from typing import assert_never
 
-from numatune.engine import holds as held
-from numatune.settings.applied import AppliedRow, Hold
+from numatune.settings.applied import AppliedRow
 from numatune.settings.codecs import agree, alike
 from numatune.settings.drift import DriftRow
 from numatune.settings.journal import LastSeen
 from numatune.settings.model import Setting, SettingId
-from numatune.settings.plan import Action, Change, Status, counts, is_row
+from numatune.settings.plan import AS_WANTED, Action, Change, counts, is_row
 from numatune.settings.targets import (
     Cgroup,
     Fact,
@@ -28,8 +26,6 @@ from numatune.settings.targets import (
 
 SAME, MOVED, GONE, RESET, NEVER = " ", "M", "D", "R", "-"
 NOTHING, CHANGE, CREATE, RELEASE, CANNOT = " ", "M", "A", "X", "!"
-
-_AS_WANTED = frozenset({Status.OK, Status.PENDING, Status.NOT_APPLICABLE})
 
 
 def outlives_reboot(target: Target) -> bool:
@@ -48,35 +44,25 @@ def outlives_reboot(target: Target) -> bool:
 
 
 def compare(
-    changes: Iterable[Change],
-    applied: Mapping[SettingId, AppliedRow],
-    *,
-    rebooted: bool = False,
-    holds: Sequence[Hold] = (),
-    now: str = "",
+    changes: Iterable[Change], applied: Mapping[SettingId, AppliedRow], *, rebooted: bool = False
 ) -> tuple[DriftRow, ...]:
-    """Rows of a plan with their letters. `now` decides which holds are in force."""
+    """Rows of a plan, in which holds are respected, with their letters."""
     return tuple(
-        _row(change, applied.get(change.setting.id), holds, now, rebooted=rebooted)
-        for change in changes
-        if is_row(change)
+        _row(change, applied.get(change.setting.id), rebooted=rebooted) for change in changes if is_row(change)
     )
 
 
-def _row(change: Change, before: AppliedRow | None, holds: Sequence[Hold], now: str, *, rebooted: bool) -> DriftRow:
+def _row(change: Change, before: AppliedRow | None, *, rebooted: bool) -> DriftRow:
     last = before.last if before else None
     first, second = since_apply(change, last, rebooted=rebooted), would(change)
-    hold = held.on(change.setting.id, holds, now)
-    if hold and change.status not in _AS_WANTED:
-        return DriftRow(replace(change, held=held.said(hold)), first + second, last)
     told = before is not None and first == SAME and _told(change.setting, before)
     counted = second == RELEASE or (counts(change.setting, change.status) and not told)
-    return DriftRow(change, first + second, last, counted=counted)
+    return DriftRow(change, first + second, last, counted=counted and not change.held)
 
 
 def _told(setting: Setting, before: AppliedRow) -> bool:
     """The last apply already reported that this wish was not, or not wholly, fulfilled."""
-    return before.last is not None and before.last.status not in _AS_WANTED and _same_wish(setting, before.setting)
+    return before.last is not None and before.last.status not in AS_WANTED and _same_wish(setting, before.setting)
 
 
 def _same_wish(a: Setting, b: Setting) -> bool:
@@ -101,7 +87,7 @@ def would(change: Change) -> str:
     """The second letter."""
     match change.action:
         case Action.NONE:
-            return NOTHING if change.status in _AS_WANTED else CANNOT
+            return NOTHING if change.status in AS_WANTED else CANNOT
         case Action.CREATE:
             return CREATE
         case Action.RELEASE:

@@ -12,7 +12,7 @@ from numatune.engine.when import for_people
 from numatune.errors import NumatuneError, Problem
 from numatune.settings.applied import Hold
 from numatune.settings.model import SettingId
-from numatune.settings.plan import Action, Change
+from numatune.settings.plan import AS_WANTED, Action, Change
 
 EVERY = "*"
 """The id of a hold on every setting, also on those that a later apply brings."""
@@ -76,7 +76,10 @@ def unhold(holds: Iterable[Hold], ids: Collection[str], now: str) -> tuple[Hold,
 
 
 def respect(changes: Iterable[Change], holds: Sequence[Hold], now: str) -> tuple[Change, ...]:
-    """A plan that leaves alone what is held, and what only exists once something held is made."""
+    """A plan that leaves alone what is held, and what only exists once something held is made.
+
+    A held row that is not as wanted is marked, also when nothing would be done about it.
+    """
     if not in_force(holds, now):
         return tuple(changes)
     changes = tuple(changes)
@@ -90,9 +93,10 @@ def _left(change: Change, reasons: dict[SettingId, str], waits: set[SettingId]) 
     held = reasons.get(change.setting.id, "")
     if not held and needs in waits:
         held = f"{needs} is {reasons[needs]}"
-    if not held or change.action is Action.NONE:
+    if not held or (change.action is Action.NONE and change.status in AS_WANTED):
         return change
-    return replace(change, action=Action.NONE, writes=(), held=held, reason=held)
+    reason = change.reason if change.action is Action.NONE else held
+    return replace(change, action=Action.NONE, writes=(), held=held, reason=reason)
 
 
 def _unknown(patterns: Sequence[str], known: Collection[str], what: str) -> NumatuneError:

@@ -27,6 +27,9 @@ class Status(enum.StrEnum):
     NOT_APPLICABLE = "not-applicable"
 
 
+AS_WANTED = frozenset({Status.OK, Status.PENDING, Status.NOT_APPLICABLE})
+"""Of what a person need not know more."""
+
 _COUNTED = frozenset({Status.DRIFTED, Status.UNSUPPORTED, Status.DENIED, Status.CLAMPED, Status.FAILED, Status.REBOOT})
 
 

@@ -4,6 +4,7 @@ import pytest
 from fakes.rows import before, change, owned_file, sysctl, thp
 
 from numatune.engine.drift import compare
+from numatune.engine.holds import respect
 from numatune.settings.applied import AppliedRow, Hold
 from numatune.settings.codecs import Int
 from numatune.settings.drift import DriftRow
@@ -117,12 +118,11 @@ def test_companions_are_no_rows() -> None:
     assert compare([change(sysctl("vm.dirty_ratio", None), "20\n")], {}) == ()
 
 
-@pytest.mark.parametrize("held", ["sysctl:vm.swappiness", "*"])
-def test_a_held_row_is_shown_and_not_counted_until_the_hold_ends(held: str) -> None:
-    row, was = change(SWAPPINESS, "60\n", *SETS), before(SWAPPINESS, "10\n")
-    hold = Hold(held, "alice", "2026-01-01T00:00:00Z", "2026-01-01T04:00:00Z", "test")
-    during = letters(row, was, holds=(hold,), now="2026-01-01T03:59:59Z")
-    assert (during.letters, during.counted) == ("MM", False)
+def test_a_held_row_is_told_and_not_counted_until_the_hold_ends() -> None:
+    row, was = change(SWAPPINESS, "60\n", *SETS, writes=("10",)), before(SWAPPINESS, "10\n")
+    hold = Hold(SWAPPINESS.id, "alice", "2026-01-01T00:00:00Z", "2026-01-01T04:00:00Z", "test")
+    during = letters(*respect([row], [hold], "2026-01-01T03:59:59Z"), was)
+    assert (during.letters, during.counted) == ("M!", False)
     assert during.change.held == "held by alice until 2026-01-01 04:00:00 UTC: test"
-    after = letters(row, was, holds=(hold,), now="2026-01-01T04:00:00Z")
-    assert (after.counted, after.change.held) == (True, "")
+    after = letters(*respect([row], [hold], "2026-01-01T04:00:00Z"), was)
+    assert (after.letters, after.counted, after.change.held) == ("MM", True, "")

@@ -67,6 +67,14 @@ def test_what_a_held_creation_would_bring_is_left_alone_too() -> None:
     assert "sysctl:cgroup is held by alice" in kept[1].reason
 
 
+def test_a_held_row_that_apply_cannot_change_anyway_is_not_counted_either() -> None:
+    stuck = change(sysctl("vm.swappiness", "10"), None, Status.UNSUPPORTED, reason="no such file")
+    (kept,) = holds.respect((stuck,), (held("*"),), NOW)
+    assert (kept.reason, differences((kept,))) == ("no such file", 0)
+    fine = change(sysctl("vm.swappiness", "10"), "10\n")
+    assert holds.respect((fine,), (held("*"),), NOW) == (fine,)
+
+
 def test_without_a_hold_in_force_the_plan_is_untouched() -> None:
     rows = (drifted("vm.swappiness"),)
     assert holds.respect(rows, (held("*", until=NOW),), NOW) == rows
