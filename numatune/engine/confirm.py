@@ -13,6 +13,7 @@ import select
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 from numatune.engine import store, when
 from numatune.errors import NumatuneError
@@ -23,16 +24,25 @@ from numatune.settings.journal import RunStart
 _PASSED_ON = ("NUMATUNE_STATE_DIR", "PYTHONPATH")
 """What a systemd unit, which has an environment of its own, must know to find the same state and the same numatune."""
 
+_OWN_UNIT = "NUMATUNE_CONFIRM_UNIT"
+"""Tells the rollback which unit it runs in: it must not stop itself."""
+
 _LOCK_WAIT = 3600
 """Seconds that the rollback waits for an apply that is still writing when its time is over."""
 
 _END_WAIT = 5.0
 
 
-def waits(path: str, boot_id: str) -> Waiting | None:
-    """What waits for confirm; None after a reboot, which ends every wait. Raises TrustError, StateError."""
+def last(path: str, boot_id: str) -> Waiting | None:
+    """The last wait of this boot, over or not. A reboot ends every wait. Raises TrustError, StateError."""
     found = store.load(path, Waiting)
     return found if found and found.boot_id == boot_id else None
+
+
+def waits(path: str, boot_id: str) -> Waiting | None:
+    """What waits for confirm. Raises TrustError, StateError."""
+    found = last(path, boot_id)
+    return found if found and not found.undone else None
 
 
 def arm(path: str, host: Host, start: RunStart, seconds: int) -> Waiting:
@@ -68,6 +78,12 @@ def disarm(path: str, host: Host, waiting: Waiting) -> bool:
     return stopped
 
 
+def taken_back(path: str, host: Host, waiting: Waiting) -> None:
+    """The run is rolled back, by this wait or by hand: end the wait, and note it for who comes to confirm too late."""
+    _stop(waiting, host)
+    store.save(path, replace(waiting, undone=when.stamp()))
+
+
 def undo_command(host: Host, run: int) -> tuple[str, ...]:
     """The argv that takes a run back. ``-P``: nothing is imported from the folder that it happens to run in."""
     where = () if host.root == "/" else ("--root", host.root, "--root-is-live")
@@ -78,6 +94,7 @@ def undo_command(host: Host, run: int) -> tuple[str, ...]:
 def _start_unit(host: Host, run: int, seconds: int, command: tuple[str, ...]) -> str:
     unit = f"numatune-confirm-{run}"
     passed = tuple(f"--setenv={name}={os.environ[name]}" for name in _PASSED_ON if name in os.environ)
+    passed = (*passed, f"--setenv={_OWN_UNIT}={unit}")
     timing = (f"--on-active={seconds}s", "--timer-property=AccuracySec=1s")
     said = f"--description=roll numatune's run {run} back unless it is confirmed"
     ran = host.run(("systemd-run", "--quiet", "--collect", f"--unit={unit}", said, *timing, *passed, "--", *command))
@@ -108,7 +125,9 @@ def _start_process(path: str, run: int, seconds: int, command: tuple[str, ...]) 
 def _stop(waiting: Waiting, host: Host) -> bool:
     if waiting.method == "process":
         return _end(waiting.pid, waiting.started)
-    names = (f"{waiting.unit}.timer", f"{waiting.unit}.service")
+    names = [f"{waiting.unit}.timer"]
+    if os.environ.get(_OWN_UNIT) != waiting.unit:
+        names.append(f"{waiting.unit}.service")
     alive = any(host.ask(("systemctl", "is-active", "--quiet", name)).code == 0 for name in names)
     if alive and (ran := host.run(("systemctl", "stop", *names))).code:
         raise NumatuneError(waiting.unit, f"does not stop: {ran.err.strip()}", hint=f"systemctl stop {names[0]}")

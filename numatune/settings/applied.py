@@ -97,6 +97,7 @@ class Waiting:
 
     unit     the transient timer's name without its suffix, where systemd waits
     pid, started  the waiting process and its start time in clock ticks since boot (/proc/PID/stat, field 22), else
+    undone   when the run was taken back; "" while it waits
     """
 
     run: int
@@ -107,6 +108,7 @@ class Waiting:
     unit: str = ""
     pid: int = 0
     started: str = ""
+    undone: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,6 +174,27 @@ def test_systemd_waits_where_it_is_process_1(path: str, monkeypatch: pytest.Monk
     assert not confirm.disarm(path, machine, waiting)
 
 
+def test_a_rollback_that_systemd_started_does_not_stop_itself(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    systemd = Systemd()
+    waiting = confirm.arm(path, host(systemd), START, 600)
+    assert f"--setenv=NUMATUNE_CONFIRM_UNIT={waiting.unit}" in systemd.asked[0]
+    systemd.units.add("numatune-confirm-7.service")
+    monkeypatch.setenv("NUMATUNE_CONFIRM_UNIT", waiting.unit)
+    confirm.taken_back(path, host(systemd), waiting)
+    assert systemd.units == {"numatune-confirm-7.service"}
+
+
+def test_what_was_taken_back_waits_no_more_and_is_remembered(path: str, undo: Path) -> None:
+    waiting = confirm.arm(path, host(), START, HOUR)
+    confirm.taken_back(path, host(), waiting)
+    assert not alive(waiting.pid)
+    assert confirm.waits(path, "boot") is None
+    over = confirm.last(path, "boot")
+    assert over is not None
+    assert (over.run, bool(over.undone)) == (7, True)
+    assert not undo.exists()
+
+
 def test_a_timer_that_cannot_start_is_an_error_before_anything_is_written(path: str) -> None:
     with pytest.raises(NumatuneError, match="no bus"):
         confirm.arm(path, host(Systemd(code=1)), START, 600)

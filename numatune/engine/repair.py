@@ -1,0 +1,43 @@
+"""What drift may put back by itself, and when it must stop. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from numatune.engine.drift import CHANGE, MOVED
+from numatune.settings.codecs import meets
+from numatune.settings.drift import DriftRow
+from numatune.settings.journal import Owned, Record, Repaired
+from numatune.settings.model import Impact, SettingId
+
+LIMIT = 3
+"""Repairs of one setting within PERIOD; then somebody else means it."""
+
+PERIOD = "24 hours"
+
+
+def repairable(row: DriftRow, ledger: Mapping[SettingId, Owned], boot_id: str) -> bool:
+    """Whether numatune had set it, somebody moved it, and putting it back disturbs nobody."""
+    setting = row.change.setting
+    owned = ledger.get(setting.id)
+    if owned is None or owned.boot_id != boot_id or owned.held is None or setting.want is None:
+        return False
+    had_set = meets(setting.codec, setting.want, owned.held)
+    return had_set and row.counted and row.letters == MOVED + CHANGE and row.change.impact is Impact.LIVE
+
+
+def repairs(records: Iterable[Record], since: str) -> Counter[str]:
+    """How often each setting was put back after `since`."""
+    return Counter(record.id for record in records if isinstance(record, Repaired) and record.when > since)
+
+
+def owners(row: DriftRow) -> str:
+    """Who likely sets it to something else, in words."""
+    named = [f"{conflict.owner} ({conflict.where})" for conflict in row.change.seen.conflicts]
+    return " or ".join(named) or "somebody that numatune does not know"
+
+
+def given_up(row: DriftRow) -> str:
+    """Why it is not put back again, in words."""
+    return f"put back {LIMIT} times within {PERIOD} and left alone now: {owners(row)} keeps setting it"
