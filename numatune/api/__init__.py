@@ -14,7 +14,9 @@ from numatune.compat import TYPE_CHECKING
 if TYPE_CHECKING:
     from numatune.api.applying import Applied as Applied
     from numatune.api.applying import apply as apply
+    from numatune.api.explaining import explain as explain
     from numatune.api.histories import History as History
+    from numatune.api.histories import cut_off as cut_off
     from numatune.api.histories import history as history
     from numatune.api.hosts import open_host as open_host
     from numatune.api.hosts import open_reader as open_reader
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
 
 _MODULES: dict[str, tuple[str, ...]] = {
     "applying": ("Applied", "apply"),
-    "histories": ("History", "history"),
+    "explaining": ("explain",),
+    "histories": ("History", "cut_off", "history"),
     "hosts": ("open_host", "open_reader"),
     "looking": ("topology",),
     "planning": ("Request", "load", "load_plan", "plan", "prepare", "save_plan"),

@@ -11,11 +11,15 @@ from numatune.cli.parser import parse
 TYPE_CHECKING = False  # type checkers take the name for true; importing typing for it costs 5 ms
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from numatune.errors import NumatuneError
 
 UNEXPECTED, INTERRUPTED = 3, 130
+
+_LOOKING = frozenset({"plan", "apply", "verify", "drift", "history", "explain", "confirm", "hold", "unhold"})
+_CHANGING = frozenset({"apply", "rollback"})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -24,15 +28,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # no locale makes a result unprintable
+    args = None
     try:
         args = parse(words)
+        _tell_of_cut_off(args, _LOOKING)
         code: int = args.run(args)
     except KeyboardInterrupt:
         remark("numatune: interrupted")
+        _tell_of_cut_off(args, _CHANGING)
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001  # this is the boundary
         return _report(error, as_json="--json" in _ours(words))
     return code
+
+
+def _tell_of_cut_off(args: argparse.Namespace | None, commands: frozenset[str]) -> None:
+    """Say how to take a run back that was cut off by a kill, a power cut or an interrupt."""
+    if args is None or args.command not in commands or (args.root != "/" and not args.root_is_live):
+        return
+    from numatune import api
+    from numatune.errors import NumatuneError
+
+    try:
+        past = api.cut_off(api.open_reader(args.root, live=args.root_is_live))
+    except NumatuneError:
+        return  # the command itself says what is wrong with the state
+    if past:
+        start = past.start
+        what = f"run {start.run} ({start.kind} by {start.who}, {start.when}) was cut off before its end"
+        ends = "finish it" if start.kind == "rollback" else "take it back"
+        remark(f"numatune: {what}; {ends} with: sudo numatune rollback")
 
 
 def _ours(words: Sequence[str]) -> Sequence[str]:

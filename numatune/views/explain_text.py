@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from numatune.settings.plan import Change
-from numatune.views.rows import shown_reason
+from numatune.views.explained import Explained
 from numatune.views.style import Style
 from numatune.views.values import current, effective, wanted
 
-_INDENT = 14
-
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """One thing that was asked about.
-
-    title   id of the setting, or the section of the profile
-    known   headings and what is known under them, host or not: ("range", "0 to 7, a set of bits")
-    change  its row here, when a profile is applied or named
-    check   command that shows the value without numatune
-    """
-
-    title: str
-    known: tuple[tuple[str, str], ...] = ()
-    change: Change | None = None
-    check: str = ""
+_INDENT = 15
 
 
 def explained(things: Sequence[Explained], style: Style) -> str:
@@ -55,7 +38,7 @@ def _here(change: Change) -> list[tuple[str, str]]:
         ("wanted", wanted(setting) or ""),
         ("why", setting.why),
         ("asked by", str(setting.source) if setting.source else ""),
-        ("status", shown_reason(change)),
+        ("status", ": ".join(filter(None, (change.status.value, change.held or change.reason)))),
         ("read from", seen.where),
         ("note", setting.note),
         *(("conflict", f"{c.owner} sets it to {c.value} ({c.where})") for c in seen.conflicts),
