@@ -10,7 +10,7 @@ from itertools import pairwise
 from numatune.errors import Problem, ProfileError
 from numatune.settings.model import Phase, SettingId
 from numatune.settings.plan import Action, Change
-from numatune.settings.targets import Cgroup, UnitState
+from numatune.settings.targets import Cgroup, KernelFile, UnitState
 
 _STOPPING = {"active": 0, "enabled": 1, "masked": 2}
 
@@ -91,12 +91,20 @@ def _aspects(changes: Iterable[Change]) -> Iterator[Edge]:
             yield first.setting.id, then.setting.id
 
 
-def _folders(changes: Iterable[Change]) -> Iterator[Edge]:
-    """Cgroups: the outer is made before, and deleted after, the inner."""
+def _folders(changes: Sequence[Change]) -> Iterator[Edge]:
+    """Cgroups: the outer is made before, and deleted after, the inner.
+
+    What goes away goes before the files of the groups around it are written: v1 keeps a parent from having less than
+    its child (EBUSY), however empty that is, and no controller is taken from a group that still has one inside.
+    """
     groups = {change.setting.target.path: change for change in changes if isinstance(change.setting.target, Cgroup)}
     for path, change in groups.items():
         outer = groups.get(path.rpartition("/")[0])
+        away = change.action is Action.DELETE or _released(change)
         if outer is not None:
-            away = change.action is Action.DELETE or _released(change)
             first, then = (change, outer) if away else (outer, change)
             yield first.setting.id, then.setting.id
+        for other in changes if away else ():
+            target = other.setting.target
+            if isinstance(target, KernelFile) and path.startswith(f"{target.paths[0].rpartition('/')[0]}/"):
+                yield change.setting.id, other.setting.id

@@ -18,6 +18,12 @@ KEYS = ("mems", "cpus", "memory_max", "partition")
 """In the order of writing: pages are bound before tasks run elsewhere, a partition needs its CPUs."""
 
 
+KEEPS_AFFINITY = (6, 2)
+"""Since then tasks keep the affinity that they gave themselves when cpuset is switched on (systemd issue 23748)."""
+
+FORGETS = "before Linux 6.2 tasks forget the CPU affinity that they gave themselves when cpuset is switched on"
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
     """Makes settings of groups, by name, of one profile and host."""
@@ -39,6 +45,11 @@ class Rows:
     def mems(self) -> CpuSet:
         """All that a group could be given."""
         return memory_nodes(self.topology)
+
+    def older(self, version: tuple[int, int]) -> bool:
+        """Whether the kernel is one before `version`; an unknown one is not."""
+        numbers = self.topology.machine.kernel.split("-")[0].split(".")[:2]
+        return bool(numbers) and all(map(str.isdecimal, numbers)) and tuple(map(int, numbers)) < version
 
     def row(self, name: str, key: str, target: Target, codec: AnyCodec, **more: Any) -> Setting:
         """The setting of one key of a group. `more`: fields of Setting beside those that follow from name and key."""

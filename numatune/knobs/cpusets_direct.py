@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from numatune.errors import Problem
 from numatune.knobs.base import Path, Refused
 from numatune.knobs.cpuset_groups import Group
-from numatune.knobs.cpuset_rows import Rows, asked_keys
+from numatune.knobs.cpuset_rows import FORGETS, KEEPS_AFFINITY, Rows, asked_keys
 from numatune.settings.codecs import CpuList, GroupSet, Members, Size, Words
 from numatune.settings.model import NotBelow, Phase, Setting, SettingId, Unpopulated
 from numatune.settings.targets import Cgroup, KernelFile
 
 _CAN_EMPTY = (7, 3)
-_KEEPS_AFFINITY = (6, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,6 @@ def _folder(tree: Hierarchy, folder: str, asked_by: str, rows: Rows) -> Setting:
 
 def _controllers(tree: Hierarchy, folder: str, asked_by: str, controllers: str, rows: Rows) -> Setting:
     path = f"{tree.root}/{folder}" if folder else tree.root
-    old = _older(rows, _KEEPS_AFFINITY)
     return Setting(
         id=_controllers_id(tree, folder),
         target=KernelFile((f"{path}/cgroup.subtree_control",)),
@@ -111,7 +109,7 @@ def _controllers(tree: Hierarchy, folder: str, asked_by: str, controllers: str, 
         family=f"cpuset:{asked_by}",
         needs=_folder_id(tree, folder) if folder else None,
         guard=Unpopulated(path),
-        note="before Linux 6.2 tasks forget their own CPU affinity when cpuset is switched on" if old else "",
+        note=FORGETS if rows.older(KEEPS_AFFINITY) else "",
     )
 
 
@@ -126,7 +124,7 @@ def _one(name: str, key: str, main: Hierarchy, memory: Hierarchy, rows: Rows) ->
             full = "rolled back to empty while tasks are inside, it holds everything instead (Linux before 7.3)"
             target = KernelFile((f"{path}/{plain}",), f"{path}/{effective}")
             return rows.row(
-                name, key, target, codec, needs=needs, note=full if main.v2 and _older(rows, _CAN_EMPTY) else ""
+                name, key, target, codec, needs=needs, note=full if main.v2 and rows.older(_CAN_EMPTY) else ""
             )
         case "memory_max":
             return _memory(name, memory, rows)
@@ -165,9 +163,3 @@ def _controllers_id(tree: Hierarchy, folder: str) -> SettingId:
 
 def _parts(name: str) -> list[str]:
     return name.split("/")
-
-
-def _older(rows: Rows, version: tuple[int, int]) -> bool:
-    """Whether the kernel is one before `version`; an unknown one is not."""
-    numbers = rows.topology.machine.kernel.split("-")[0].split(".")[:2]
-    return all(number.isdecimal() for number in numbers) and bool(numbers) and tuple(map(int, numbers)) < version

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from numatune.knobs.cpuset_rows import Rows, asked_keys
+from numatune.knobs.cpuset_rows import FORGETS, KEEPS_AFFINITY, Rows, asked_keys
 from numatune.settings.codecs import Size, UnitSet, Words
 from numatune.settings.model import NotBelow, Setting, SettingId
 from numatune.settings.targets import KernelFile, UnitProperty
@@ -32,14 +32,14 @@ def _one(name: str, key: str, rows: Rows) -> Setting:
             f"a group without a unit's suffix ({free}) can be set there",
         )
     path = f"{groups.cpuset_root}/{unit_path(name)}"
+    note = FORGETS if rows.older(KEEPS_AFFINITY) else ""  # the first such property makes systemd switch it on
     match key:
         case "cpus":
-            effective = f"{path}/cpuset.cpus.effective"
-            return rows.row(name, key, UnitProperty(name, "AllowedCPUs", effective), UnitSet(everything=str(rows.cpus)))
+            target = UnitProperty(name, "AllowedCPUs", f"{path}/cpuset.cpus.effective")
+            return rows.row(name, key, target, UnitSet(everything=str(rows.cpus)), note=note)
         case "mems":
-            effective = f"{path}/cpuset.mems.effective"
-            target = UnitProperty(name, "AllowedMemoryNodes", effective)
-            return rows.row(name, key, target, UnitSet(everything=str(rows.mems)))
+            target = UnitProperty(name, "AllowedMemoryNodes", f"{path}/cpuset.mems.effective")
+            return rows.row(name, key, target, UnitSet(everything=str(rows.mems)), note=note)
         case "memory_max":
             return _memory(name, rows)
         case _:

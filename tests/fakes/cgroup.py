@@ -73,6 +73,12 @@ def rounded(text: str) -> str | None:
 class CgroupV2(Behaviour):
     """The unified tree."""
 
+    @override
+    def start(self, kernel: FakeKernel) -> None:
+        for root in mounts(kernel, "cgroup2"):
+            if "cpuset" in kernel.files.get(f"{root}/cgroup.controllers", ""):
+                self.spread(kernel, root)
+
     def _root(self, kernel: FakeKernel, path: str) -> str | None:
         return next((root for root in mounts(kernel, "cgroup2") if path == root or path.startswith(f"{root}/")), None)
 

@@ -6,6 +6,7 @@ import errno
 from collections.abc import Iterator, Mapping
 
 from numatune.host.protocol import Host, Reader
+from numatune.settings.codecs import CpuList
 from numatune.settings.model import Setting
 from numatune.settings.plan import Action, Change, Observation, Status
 from numatune.settings.targets import Cgroup, KernelFile
@@ -56,15 +57,19 @@ def hurt(setting: Setting, have: str, folder: str, reader: Reader) -> tuple[str,
 
     More CPUs or memory hurt nobody; other memory nodes always do, because cgroup v2 moves pages at the write.
     """
-    if setting.impact_in_use is None or setting.want is None:
-        return ()
-    try:
-        grows = setting.codec.grows(have, setting.want)
-    except ValueError:
-        grows = None
-    if grows and not setting.id.endswith("/mems"):
+    if setting.impact_in_use is None or setting.want is None or not _felt(setting, have, setting.want):
         return ()
     return users(folder, reader)
+
+
+def _felt(setting: Setting, have: str, want: str) -> bool:
+    try:
+        grows = setting.codec.grows(have, want)
+    except ValueError:
+        return True
+    if isinstance(setting.codec, CpuList) and grows is None:
+        return False  # empty, and all that there is
+    return not grows or setting.id.endswith("/mems")
 
 
 def users(folder: str, reader: Reader) -> tuple[str, ...]:
