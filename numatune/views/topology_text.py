@@ -12,6 +12,7 @@ from numatune.views.folding import label, same_nodes
 from numatune.views.style import PLAIN, Style, plural
 
 _GIB = 1 << 30
+_TITLE, _GLUE = 9, "\x1f"
 _TITLES: dict[DeviceKind, str] = {
     "accelerator": "Accelerators",
     "nic": "Network",
@@ -87,8 +88,10 @@ def _host(found: Topology, style: Style) -> list[str]:
 
 
 def _titled(title: str, told: Sequence[str], style: Style) -> list[str]:
-    first, *rest = style.wrap(style.spell(", ".join(filter(None, told))).replace(",", ", ").replace(",  ", ", "), 11)
-    return [f"{style.paint(f'{title:9}', 'bold')}  {first}", *(" " * 11 + piece for piece in rest)]
+    """What is told, after commas; a piece is not broken, a list of CPUs after its commas."""
+    pieces = (style.spell(piece).replace(" ", _GLUE).replace(",", ", ") for piece in told if piece)
+    first, *rest = (line.replace(_GLUE, " ") for line in style.wrap(", ".join(pieces), _TITLE + 2))
+    return [f"{style.paint(f'{title:{_TITLE}}', 'bold')}  {first}", *(" " * (_TITLE + 2) + line for line in rest)]
 
 
 def _nodes(found: Topology, style: Style) -> list[str]:
@@ -142,7 +145,7 @@ def _devices(devices: Sequence[Device], found: Topology, style: Style) -> list[s
     rows = []
     for device in devices:
         node = "unknown" if device.resolved_node is None else str(device.resolved_node)
-        vendor = _VENDORS.get(device.vendor, "")
+        id_ = f"{_VENDORS.get(device.vendor, '')} {device.vendor}:{device.device}".strip()
         rows.append(
             [
                 device.address,
@@ -151,7 +154,7 @@ def _devices(devices: Sequence[Device], found: Topology, style: Style) -> list[s
                 " ".join(device.names),
                 device.driver,
                 _counted(found.interrupts_of(device.address)),
-                f"{vendor} {device.vendor}:{device.device} class {device.class_}".strip(),
+                f"{id_} class {device.class_}" if device.kind == "other" else id_,
             ]
         )
     return columns(["address", "node", "by", "name", "driver", "interrupts", "device"], rows, style)
@@ -187,8 +190,8 @@ def _remarks(found: Topology, style: Style, *, everything: bool) -> Iterator[str
     lost = [device for device in found.devices if device.kind != "other" and device.resolved_node is None]
     if lost and len(found.nodes) > 1:
         yield from style.wrap(
-            f"{plural(len(lost), 'device')} without a known node: if you know better than the firmware, name it in the "
-            "profile's devices: section"
+            f"{plural(len(lost), 'device')} without a known node: if you know better than the firmware, put "
+            "that into the profile's devices: section"
         )
     if others and not everything:
         yield style.paint(f"{plural(others, 'other PCI device')}: --all", "dim")
