@@ -83,6 +83,10 @@ def kernel() -> FakeKernel:
     made = FakeKernel(tree)
     for unit in ("inference.slice", "irqbalance.service"):
         Systemd().start_unit(made, unit)
+    made.put(f"{ROOT}/inference.slice/cgroup.procs", "4242\n")
+    made.put(f"{ROOT}/inference.slice/cgroup.events", "populated 1\nfrozen 0\n", 0o444)
+    made.put("/proc/4242/comm", "vllm\n")
+    made.put("/proc/4242/status", "Name:\tvllm\nCpus_allowed_list:\t0-7\nMems_allowed_list:\t0-1\n")
     return made
 
 
