@@ -14,10 +14,18 @@ from numatune.compat import TYPE_CHECKING
 if TYPE_CHECKING:
     from numatune.api.applying import Applied as Applied
     from numatune.api.applying import apply as apply
+    from numatune.api.confirming import Confirmed as Confirmed
+    from numatune.api.confirming import confirm as confirm
+    from numatune.api.drifting import clean as clean
+    from numatune.api.drifting import drift as drift
+    from numatune.api.drifting import repair as repair
     from numatune.api.explaining import explain as explain
     from numatune.api.histories import History as History
     from numatune.api.histories import cut_off as cut_off
     from numatune.api.histories import history as history
+    from numatune.api.holding import hold as hold
+    from numatune.api.holding import holds as holds
+    from numatune.api.holding import unhold as unhold
     from numatune.api.hosts import open_host as open_host
     from numatune.api.hosts import open_reader as open_reader
     from numatune.api.looking import topology as topology
@@ -35,7 +43,10 @@ if TYPE_CHECKING:
 _MODULES: dict[str, tuple[str, ...]] = {
     "applying": ("Applied", "apply"),
     "explaining": ("explain",),
+    "confirming": ("Confirmed", "confirm"),
+    "drifting": ("clean", "drift", "repair"),
     "histories": ("History", "cut_off", "history"),
+    "holding": ("hold", "holds", "unhold"),
     "hosts": ("open_host", "open_reader"),
     "looking": ("topology",),
     "planning": ("Request", "load", "load_plan", "plan", "prepare", "save_plan"),

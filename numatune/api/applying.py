@@ -151,6 +151,7 @@ class _Apply:
 
     def _store(self, outcomes: Mapping[SettingId, Outcome]) -> None:
         """The applied set with how each row was left; not touched when it says the same already."""
+        from numatune.api import drifting
         from numatune.engine import applied, paths
 
         old, saved = self._memory.applied, self._saved
@@ -172,6 +173,8 @@ class _Apply:
             old, when=new.when, who=new.who, why=new.why, run=new.run, version=new.version
         ):
             applied.save(paths.applied(self._state), new)
+        if not drifting.clean(self._host):
+            drifting.remember_clean(self._host)
 
     def _end(self, done: Applied) -> None:
         from numatune.api import log

@@ -113,16 +113,20 @@ def prepare(reader: Reader, request: Request) -> SavedPlan:
 
 def save_plan(path: str, made: SavedPlan) -> None:
     """Write a plan to a file. Raises StateError."""
+    import os
+
     from numatune.engine import saved
 
-    saved.save(path, made)
+    saved.save(os.path.abspath(path), made)  # noqa: PTH100  # pathlib costs a start-up
 
 
 def load_plan(path: str) -> SavedPlan:
     """Read a saved plan. Raises TrustError when others could have written it, StateError when it is none."""
+    import os
+
     from numatune.engine import saved
 
-    return saved.load(path)
+    return saved.load(os.path.abspath(path))  # noqa: PTH100  # pathlib costs a start-up
 
 
 def want(reader: Reader, request: Request) -> Wanted:

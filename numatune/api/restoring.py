@@ -97,7 +97,7 @@ def take_back(
     spared = [one.id for one in made.spared]
     outcomes = execute(made.plan.changes, host, journal, start, progress=progress, spared=spared)
     done = TakenBack(made.runs, made.plan, made.spared, {outcome.id: outcome for outcome in outcomes}, start.run)
-    _end(host, chosen.numbers, made.plan.host.boot_id)
+    _end(host, chosen.numbers, made.plan)
     back = sum(outcome.changed for outcome in outcomes)
     left = f", {len(done.left)} not given back" if done.left else ""
     log.run(start, f"{back} given back{left}" + (f", {len(spared)} spared" if spared else ""))
@@ -144,19 +144,22 @@ def host_info(reader: Reader) -> HostInfo:
     )
 
 
-def _end(host: Host, numbers: tuple[int, ...], boot_id: str) -> None:
+def _end(host: Host, numbers: tuple[int, ...], plan: Plan) -> None:
     """The applied set of before, no wait for confirm of what is taken back, no more journals than are kept."""
-    from numatune.engine import applied, confirm, paths, runs, store
+    from numatune.api import drifting
+    from numatune.engine import applied, confirm, paths, release, runs, store
 
     state = paths.state(host.root)
     folder = paths.runs(state)
+    release.tell_remade(plan.changes, runs.to_take_back(runs.listed(folder)), host)
     before = applied.before(folder, numbers[0])
     if before:
         applied.save(paths.applied(state), before)
+        drifting.remember_clean(host)
     else:
         store.remove(paths.applied(state))
-    waiting = confirm.waits(paths.confirm(state), boot_id)
+    waiting = confirm.waits(paths.confirm(state), plan.host.boot_id)
     if waiting and waiting.run in numbers:
-        confirm.disarm(paths.confirm(state), host, waiting)
+        confirm.taken_back(paths.confirm(state), host, waiting)
     runs.prune(folder)
     applied.forget_before(folder)

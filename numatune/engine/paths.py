@@ -40,5 +40,10 @@ def confirm(state_folder: str) -> str:
     return f"{state_folder}/confirm.json"
 
 
+def witness(state_folder: str) -> str:
+    """What the host answered when it was last known to be clean."""
+    return f"{state_folder}/witness.json"
+
+
 def _below(root: str, path: str) -> str:
     return root.rstrip("/") + path
