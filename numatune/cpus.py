@@ -55,7 +55,9 @@ class CpuSet(AbstractSet[int]):
 
     @classmethod
     def from_bits(cls, bits: int) -> CpuSet:
-        """The set whose member N is bit N of `bits`."""
+        """The set whose member N is bit N of `bits`. Raises ValueError when it is negative: that has no highest bit."""
+        if bits < 0:
+            raise ValueError(f"{bits} is no set of bits; accepted: 0 and more")
         made = cls()
         object.__setattr__(made, "bits", bits)
         return made

@@ -187,6 +187,11 @@ def test_numbers_that_no_cpu_has_are_refused(member: int):
         CpuSet([member])
 
 
+def test_negative_bits_are_no_set():
+    with pytest.raises(ValueError, match="no set of bits"):
+        CpuSet.from_bits(-1)
+
+
 def test_an_empty_set_has_neither_first_nor_last():
     for name in ("first", "last"):
         with pytest.raises(ValueError, match="empty"):

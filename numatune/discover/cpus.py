@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from numatune.cpus import CpuSet
-from numatune.discover.read import cpu_list, cpu_mask, number, numbered, text
+from numatune.discover.read import cpu_list, cpu_mask, members, number, numbered, text
 from numatune.host.protocol import Reader
 from numatune.topology.model import Core, Cpus
 
@@ -22,7 +22,7 @@ _ISOLCPUS_FLAGS = re.compile(r"^(?:[a-z_]+,)*")
 def cpus(reader: Reader) -> Cpus:
     """Everything of the section CPUS."""
     online = online_cpus(reader)
-    folders = CpuSet(numbered(reader.names(BASE), "cpu"))
+    folders = members(reader.names(BASE), "cpu")
     present = cpu_list(reader, f"{BASE}/present")
     return Cpus(
         online=online,
@@ -40,14 +40,14 @@ def online_cpus(reader: Reader) -> CpuSet:
     online = cpu_list(reader, f"{BASE}/online")
     if online is not None:
         return online
-    folders = numbered(reader.names(BASE), "cpu")
+    folders = members(reader.names(BASE), "cpu")
     running = [cpu for cpu in folders if number(reader, f"{BASE}/cpu{cpu}/online") != 0]
     known = [cpu for cpu in running if reader.stat(f"{BASE}/cpu{cpu}/topology")]
     if folders:
         return CpuSet(known or running) - (cpu_list(reader, f"{BASE}/offline") or CpuSet())
     lines = (reader.read("/proc/cpuinfo").text or "").splitlines()
-    named = (line.partition(":") for line in lines if line.startswith("processor"))
-    return CpuSet(int(value) for _, _, value in named if value.strip().isdecimal())
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("processor"))
+    return members(named, "")
 
 
 def possible_cpus(reader: Reader) -> int:
@@ -55,7 +55,7 @@ def possible_cpus(reader: Reader) -> int:
     known = (
         cpu_list(reader, f"{BASE}/possible")
         or cpu_list(reader, f"{BASE}/present")
-        or CpuSet(numbered(reader.names(BASE), "cpu"))
+        or members(reader.names(BASE), "cpu")
     )
     return known.last + 1 if known else 0
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from numatune.cpus import CpuSet
-from numatune.discover.read import cpu_list, cpu_mask, number, text
+from numatune.discover.read import cpu_list, cpu_mask, integer, number, numbered, text
 from numatune.host.protocol import Reader
 from numatune.topology.model import Device, Interrupt
 
@@ -20,7 +20,7 @@ INDEX_BITS = 0x7FF
 _OWNER = re.compile(r"MSIX?-([0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\Z")
 _HWIRQ = re.compile(r"(\d+)(?:-.*)?\Z", re.ASCII)
 _TRIGGERS = frozenset({"Edge", "Level", "None", "edge", "level", "fasteoi"})
-_NUMBERS = re.compile(r"\d+", re.ASCII)
+_NUMBERS = re.compile(r"\d{1,9}", re.ASCII)
 _MODES_TELL = (6, 12)
 """Since then a managed interrupt's smp_affinity is 0444 (Linux commit c7718e5c76d4)."""
 
@@ -37,12 +37,12 @@ class Row(NamedTuple):
 
 def interrupts(reader: Reader, devices: Sequence[Device], kernel: str) -> tuple[Interrupt, ...]:
     """Of all PCI devices, by device in their order, then by index. `kernel`: its release."""
-    folders = {name for name in reader.names("/sys/kernel/irq") if name.isdecimal()}
+    folders = numbered(reader.names("/sys/kernel/irq"), "")
     rows = {} if folders else table(reader.read("/proc/interrupts").text or "")
     owned = {device.address: _msi_irqs(reader, device.address) for device in devices}
     by_order = not folders
     if not any(owned.values()):
-        rows = {int(name): _row(reader, int(name)) for name in folders} or rows
+        rows = {irq: _row(reader, irq) for irq in folders} or rows
         owned = _owned_by_chip(devices, rows)
         by_order = False
     modes_tell = _version(kernel) >= _MODES_TELL
@@ -76,19 +76,18 @@ def table(held: str) -> dict[int, Row]:
     rows = {}
     for line in body.splitlines():
         name, _, rest = line.partition(":")
-        words = rest.split()[columns:]
-        if not name.strip().isdecimal() or not words:
+        irq, words = integer(name.strip()), rest.split()[columns:]
+        if irq is None or not words:
             continue
         hwirq = _HWIRQ.match(words[1]) if len(words) > 1 else None
         action = words[3:] if len(words) > 2 and words[2] in _TRIGGERS else words[2:]  # noqa: PLR2004  # chip, hwirq, trigger
-        rows[int(name)] = Row(words[0], int(hwirq[1]) if hwirq else None, " ".join(action))
+        rows[irq] = Row(words[0], integer(hwirq[1]) if hwirq else None, " ".join(action))
     return rows
 
 
 def _msi_irqs(reader: Reader, address: str) -> list[int]:
     """Linux numbers, ascending."""
-    names = reader.names(f"/sys/bus/pci/devices/{address}/msi_irqs")
-    return sorted(int(name) for name in names if name.isdecimal())
+    return sorted(numbered(reader.names(f"/sys/bus/pci/devices/{address}/msi_irqs"), ""))
 
 
 def _owned_by_chip(devices: Sequence[Device], rows: Mapping[int, Row]) -> dict[str, list[int]]:

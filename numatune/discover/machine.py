@@ -130,7 +130,7 @@ def _page_size(reader: Reader, arch: str) -> int:
     if arch == "ppc64le":
         return 65536
     pmd = number(reader, "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size")
-    return math.isqrt(8 * pmd) if pmd else 4096
+    return math.isqrt(8 * pmd) if pmd and pmd > 0 else 4096
 
 
 def _systemd(reader: Reader) -> bool:

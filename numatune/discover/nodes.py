@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from numatune.cpus import CpuSet
-from numatune.discover.read import cpu_list, cpu_mask, fields, kib, number, numbered, text
+from numatune.discover.read import cpu_list, cpu_mask, fields, integer, kib, members, number, numbered, text
 from numatune.host.protocol import Reader
 from numatune.topology.model import Access, Node, NodeKind, Pool
 
@@ -21,7 +21,7 @@ _TIERS = "/sys/devices/virtual/memory_tiering"
 
 def node_ids(reader: Reader) -> CpuSet:
     """Nodes that have a folder and are online; all that have one where nothing tells which are."""
-    folders = CpuSet(numbered(reader.names(BASE), "node"))
+    folders = members(reader.names(BASE), "node")
     online = cpu_list(reader, f"{BASE}/online")
     return folders & online if online is not None and folders & online else folders
 
@@ -61,7 +61,7 @@ def node_cpus(reader: Reader, node: int) -> CpuSet:
     found = cpu_list(reader, f"{base}/cpulist")
     if found is None:
         found = cpu_mask(reader, f"{base}/cpumap")
-    return CpuSet(numbered(reader.names(base), "cpu")) if found is None else found
+    return members(reader.names(base), "cpu") if found is None else found
 
 
 def memory_of(reader: Reader, node: int) -> tuple[int | None, int | None]:
@@ -94,9 +94,9 @@ def _distances(row: str | None, ids: CpuSet, online: CpuSet, possible: CpuSet) -
 
     A row of another length is read by the possible nodes if it fits them, else it tells nothing.
     """
-    values = [int(value) for value in (row or "").split() if value.isdecimal()]
-    columns = next((some for some in (online, possible) if len(some) == len(values)), None)
-    return {node: value for node, value in zip(columns, values, strict=True) if node in ids} if columns else {}
+    values = [integer(value) for value in (row or "").split()]
+    columns = next((some for some in (online, possible) if len(some) == len(values)), CpuSet())
+    return {node: value for node, value in zip(columns, values, strict=False) if node in ids and value is not None}
 
 
 def _pools(reader: Reader, folder: str) -> dict[int, Pool]:
@@ -117,7 +117,7 @@ def _access(reader: Reader, base: str) -> Iterator[Access]:
         if names:
             yield Access(
                 access_class=access_class,
-                initiators=CpuSet(numbered(names, "node")),
+                initiators=members(names, "node"),
                 read_latency=number(reader, f"{folder}/read_latency"),
                 write_latency=number(reader, f"{folder}/write_latency"),
                 read_bandwidth=number(reader, f"{folder}/read_bandwidth"),

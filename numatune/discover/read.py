@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from numatune.cpus import CpuSet
+from numatune.cpus import LIMIT, CpuSet
 from numatune.host.protocol import Reader
 
-_INTEGER = re.compile(r"-?\d+\Z", re.ASCII)
+_INTEGER = re.compile(r"-?\d{1,20}\Z", re.ASCII)
+"""As much as 64 bits hold."""
 
 
 def text(reader: Reader, *paths: str) -> str | None:
@@ -22,8 +23,12 @@ def text(reader: Reader, *paths: str) -> str | None:
 
 def number(reader: Reader, path: str) -> int | None:
     """A decimal integer, as the kernel prints it."""
-    held = text(reader, path)
-    return int(held) if held is not None and _INTEGER.match(held) else None
+    return integer(text(reader, path) or "")
+
+
+def integer(held: str) -> int | None:
+    """The same of a text, None when it is no such number."""
+    return int(held) if _INTEGER.match(held) else None
 
 
 def cpu_list(reader: Reader, *paths: str) -> CpuSet | None:
@@ -56,7 +61,12 @@ def numbered(names: Iterable[str], prefix: str, suffix: str = "") -> list[int]:
         for name in names
         if name.startswith(prefix) and name.endswith(suffix)
     )
-    return [int(middle) for middle in middles if middle.isascii() and middle.isdecimal()]
+    return [number for number in map(integer, middles) if number is not None and number >= 0]
+
+
+def members(names: Iterable[str], prefix: str) -> CpuSet:
+    """The CPUs or nodes among cpu0, cpu1, cpufreq ..."""
+    return CpuSet(number for number in numbered(names, prefix) if number < LIMIT)
 
 
 def fields(held: str | None) -> dict[str, str]:
@@ -71,5 +81,5 @@ def fields(held: str | None) -> dict[str, str]:
 
 def kib(held: str | None) -> int | None:
     """``132124 kB`` in bytes."""
-    amount = (held or "").removesuffix("kB").strip()
-    return int(amount) * 1024 if amount.isascii() and amount.isdecimal() else None
+    amount = integer((held or "").removesuffix("kB").strip())
+    return None if amount is None else amount * 1024
