@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from pydantic import RootModel
+from pydantic import GetJsonSchemaHandler, RootModel
 
+from numatune.compat import override
 from numatune.cpus import CpuSet
 from numatune.errors import Problem
 from numatune.knobs.base import Asked, Context, Knob, Path, Refused
-from numatune.knobs.sysctl_catalogue import CATALOGUE, UNKNOWN, Known, misspelt
+from numatune.knobs.sysctl_catalogue import CATALOGUE, UNKNOWN, Known, json_schema, misspelt
 from numatune.settings.codecs import AnyCodec, CpuList, Int, Paired, Words
 from numatune.settings.model import Guard, Impact, Phase, Refuse, Setting, SettingId
 from numatune.settings.targets import KernelFile
 from numatune.topology.memory import smallest_node, total_memory
 from numatune.topology.model import Section, Topology
+
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
 
 _PART: Final = re.compile(r"[A-Za-z0-9_][\x21-\x2e\x30-\x7e]*\Z")
 """One folder or file name below /proc/sys: printable, no blank, no slash."""
@@ -37,6 +41,15 @@ _UNKNOWN_MEMORY_LIMIT: Final = 256 << 20
 
 class SysctlSection(RootModel[dict[str, Asked[Any]]]):
     """Keys of /proc/sys with dots or slashes, each with a value or ``{value: ..., why: ..., optional: true}``."""
+
+    @classmethod
+    @override
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """For editors: the known keys by name."""
+        return {
+            **handler(core),
+            "properties": {key: json_schema(known) for key, known in CATALOGUE.items() if not known.action},
+        }
 
 
 def canonical(written: str) -> str:

@@ -68,3 +68,22 @@ def misspelt(key: str) -> str:
     inside = [name for name in NAMES if name.startswith(f"{folder}.")]
     close = difflib.get_close_matches(key, sorted(inside), n=1, cutoff=0.88)
     return close[0] if close else ""
+
+
+def json_schema(known: Known) -> dict[str, Any]:
+    """One key as an editor should know it, in the long form of a setting."""
+    value: dict[str, Any] = {}
+    if known.type == "int":
+        limits = {"minimum": 0 if known.or_zero else known.min, "maximum": known.max}
+        number = {"type": "integer", **{name: limit for name, limit in limits.items() if limit is not None}}
+        bound = {"type": "string", "pattern": r"^(>=|<=) *-?[0-9]+$"}
+        value = {"anyOf": [number, bound]} if known.ordered else number
+    elif known.type == "choice":
+        value = {"enum": list(known.choices)}
+    return {
+        "title": "Asked",
+        "description": ". ".join(filter(None, (known.about, known.note, known.absent))),
+        "type": "object",
+        "properties": {"value": value, "why": {"type": "string"}, "optional": {"type": "boolean"}},
+        "additionalProperties": False,
+    }

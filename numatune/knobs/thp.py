@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, GetJsonSchemaHandler, field_validator
 
+from numatune.compat import override
 from numatune.errors import Problem
 from numatune.knobs.base import Asked, Context, Knob, Refused, Section
 from numatune.knobs.sysctl import watched
@@ -14,6 +15,9 @@ from numatune.settings.codecs import Choice, Int
 from numatune.settings.model import Impact, Phase, Setting, SettingId
 from numatune.settings.targets import KernelFile
 from numatune.topology.model import Section as TopologySection
+
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
 
 _ROOT: Final = "/sys/kernel/mm/transparent_hugepage"
 _IDLE_NEVER: Final = "0 keeps one core busy with scanning"
@@ -41,10 +45,16 @@ class Khugepaged(Section):
 
 
 class Size(Section):
-    """One page size."""
+    """One page size; a bare word is its `enabled`."""
 
     enabled: Asked[Literal["always", "inherit", "madvise", "never"]] | None = None
     shmem_enabled: Asked[Literal["always", "inherit", "within_size", "advise", "never"]] | None = None
+
+    @classmethod
+    @override
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """For editors: both forms."""
+        return {"anyOf": [{"enum": ["always", "inherit", "madvise", "never"]}, handler(core)]}
 
 
 class ThpSection(Section):

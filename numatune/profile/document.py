@@ -18,7 +18,7 @@ from pathlib import Path as FilePath
 
 from numatune import __version__
 from numatune.errors import Problem, ProfileError, StateError
-from numatune.profile import lookup, merge
+from numatune.profile import devices, lookup, merge
 from numatune.profile.keys import canonical_keys
 from numatune.profile.reader import MAX_BYTES, read
 from numatune.profile.tree import Branch, Entry, Leaf, Node, Path, Row, problem, walk
@@ -105,10 +105,8 @@ class Document:
 
     @functools.cached_property
     def overrides(self) -> Mapping[str, int]:
-        """The operator's device-to-node overrides: the `devices:` section. Raises ProfileError."""
-        from numatune.profile.devices import overrides  # noqa: PLC0415  # few profiles have any
-
-        return overrides(self.tree)
+        """The operator's word on which node a device is at: PCI address -> node id. Mistakes are left to `resolve`."""
+        return devices.overrides(self.tree)[0]
 
     def stored(self) -> tuple[tuple[str, str], ...]:
         """Everything this was made from, as (label, text); `restore` makes it again without the files."""

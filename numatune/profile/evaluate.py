@@ -89,6 +89,8 @@ class Evaluation:
                 data[key] = value
         if node.long_form and "value" in node.entries and "value" not in data and (*path, "value") not in self.tainted:
             return MISSING
+        if node.entries and not data and not any(bad[: len(path)] == path for bad in self.tainted):
+            return MISSING
         return data
 
     def _leaf(self, leaf: Leaf, path: Path, *, live: bool) -> Any:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from numatune.errors import Problem, ProfileError
+from numatune.profile import devices
 from numatune.profile.document import Document, Layer
 from numatune.profile.duplicates import duplicates
 from numatune.profile.evaluate import Evaluation, Host, variables
@@ -92,10 +93,7 @@ class _Resolution:
                 evaluation = Evaluation(self.host)
                 evaluation.entry(variable, ("vars", name))
                 self.problems += evaluation.problems
-        try:
-            _ = self.document.overrides
-        except ProfileError as error:
-            self.problems += error.problems
+        self.problems += devices.overrides(self.document.tree)[1]
 
     def settings(self) -> list[Setting]:
         """Everything that is asked for, in the order of the knobs."""
@@ -138,7 +136,7 @@ class _Resolution:
 
     def _told(self, path: Path, old: Node, new: Node) -> None:
         """Note when one profile asked for takes another's value away, unless it extends the file that has it."""
-        if path[0] in OWN_KEYS[:5] or _same(old, new):
+        if path[0] in OWN_KEYS[:5] or path[-1] in {"why", "optional"} or _same(old, new):
             return
         layer = next(layer for layer in self.met if new.source.file in layer.chain)
         if old.source.file not in layer.chain:
