@@ -15,6 +15,9 @@ _LAST = {Status.OK.value: 1, Status.UNCHANGEABLE.value: 2, Status.NOT_APPLICABLE
 """What the summary tells last, because nobody need act on it."""
 
 
+_LONG_ROOT = 32
+
+
 def plan(made: Plan, style: Style, *, again: str = "", verbose: bool = False) -> str:
     """What would be done. `again`: the words after ``numatune apply`` that would carry this plan out; "": not told."""
     lines = [
@@ -32,6 +35,9 @@ def report(
     lines = [*_head("Applied", made.profiles, made.host, style), *done, "", *_results(made.rows, outcomes, style)]
     if run is not None and any(outcome.changed for outcome in outcomes.values()):
         lines += _command(f"Take run {run} back with:", "sudo numatune rollback", style)
+    elif run is None:
+        left = any(counts(change.setting, change.status, applying=True) for change in made.rows)
+        lines.append("Nothing could be done." if left else "Nothing was to do.")
     return "\n".join(lines)
 
 
@@ -41,19 +47,28 @@ def profile_line(profiles: Sequence[ProfileInfo]) -> str:
 
 
 def _head(verb: str, profiles: Sequence[ProfileInfo], host: HostInfo, style: Style) -> list[str]:
-    where = "this host" if host.root == "/" else host.root
+    where = "this host" if host.root == "/" else _short(host.root)
     machine = f"Linux {host.kernel} {host.arch}".rstrip()
     nodes = f"nodes {host.nodes}" if host.nodes else "no NUMA nodes"
     first, *rest = style.wrap(f"{verb}: {profile_line(profiles)}")
-    about = style.wrap(f"on {where}: {machine}, {nodes}, CPUs {host.cpus}")
+    about = style.wrap(style.spell(f"on {where}: {machine}, {nodes}, CPUs {host.cpus}"))
     return [style.paint(first, "bold"), *rest, *(style.paint(line, "dim") for line in about)]
+
+
+def _short(root: str) -> str:
+    """A path that leaves room on its line."""
+    return root if len(root) <= _LONG_ROOT else f"…/{root.rpartition('/')[2]}"
 
 
 def _summary(made: Plan, style: Style) -> list[str]:
     kinds = Counter(_kind(change) for change in made.rows)
     parts = [style.paint(f"{kinds.pop('to change', 0)} to change", "bold")]
-    parts += [f"{count} {kind}" for kind, count in sorted(kinds.items(), key=lambda item: _LAST.get(item[0], 0))]
+    parts += [f"{count} {kind}" for kind, count in sorted(kinds.items(), key=_order)]
     return [style.separator.join(parts)]
+
+
+def _order(counted: tuple[str, int]) -> int:
+    return _LAST.get(counted[0], 0)
 
 
 def _kind(change: Change) -> str:
@@ -97,10 +112,11 @@ def _command(text: str, command: str, style: Style) -> list[str]:
 
 def _results(changes: Iterable[Change], outcomes: Mapping[SettingId, Outcome], style: Style) -> list[str]:
     changed = sum(outcome.changed for outcome in outcomes.values())
-    statuses: Counter[Status] = Counter()
+    kinds: Counter[str] = Counter()
     for change in changes:
         outcome = outcomes.get(change.setting.id)
-        statuses[outcome.status if outcome else change.status] += 1
+        status = outcome.status if outcome else change.status
+        kinds[_kind(change) if status is Status.DRIFTED and change.action is Action.NONE else status.value] += 1
     parts = [style.paint(f"{changed} changed", "bold")]
-    parts += [f"{count} {status.value}" for status, count in sorted(statuses.items())]
+    parts += [f"{count} {kind}" for kind, count in sorted(kinds.items(), key=_order)]
     return [style.separator.join(parts)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from numatune.settings.model import Impact, SettingId
 from numatune.settings.plan import Action, Change, Outcome, Status
-from numatune.settings.targets import Fact, OwnedFile
+from numatune.settings.targets import Fact, IrqAffinity, OwnedFile
 from numatune.views.style import Segment
 from numatune.views.values import current, effective, held, wanted
 
@@ -70,9 +71,6 @@ def rows(
 def _row(group: list[Change], outcomes: Mapping[SettingId, Outcome], *, verbose: bool) -> Row:
     change, setting = group[0], group[0].setting
     outcome = outcomes.get(setting.id)
-    name = setting.id.removeprefix(f"{setting.section}:")
-    if len(group) > 1:
-        name = f"{setting.family} ({len(group)})"
     status = outcome.status if outcome else change.status
     reason = change.held or (outcome.reason if outcome else change.reason)
     told = [reason, setting.why] if verbose or not reason or change.action is not Action.NONE else [reason]
@@ -81,12 +79,25 @@ def _row(group: list[Change], outcomes: Mapping[SettingId, Outcome], *, verbose:
     return Row(
         section=setting.section,
         symbol=_symbol(change, status, done=outcome is not None),
-        name=name,
+        name=_name(group),
         value=_done(group, outcomes) if outcome else _value(group, change),
         tag=_tag(change, status, done=outcome is not None),
         told="; ".join(text for text in told if text),
-        below=tuple(dict.fromkeys(line for change in group for line in _below(change, done=outcome is not None))),
+        below=tuple(
+            dict.fromkeys(line for change in group for line in _below(change, verbose=verbose, done=bool(outcome)))
+        ),
     )
+
+
+def _name(group: list[Change]) -> str:
+    """``vm.swappiness``; ``0000:41:00.0/1 eth0-rx-1``; of a family ``0000:41:00.0 eth0-rx (32)``."""
+    setting = group[0].setting
+    labels = [change.setting.target.label for change in group if isinstance(change.setting.target, IrqAffinity)]
+    prefix = f"{setting.section}:"
+    if len(group) == 1:
+        return " ".join(filter(None, (setting.id.removeprefix(prefix), *labels)))
+    common = os.path.commonprefix(labels).rstrip("-.:@ ")  # noqa: RUF071  # of names, no paths
+    return " ".join(filter(None, (setting.family.removeprefix(prefix), common, f"({len(group)})")))
 
 
 def _symbol(change: Change, status: Status, *, done: bool) -> Segment:
@@ -157,14 +168,14 @@ def _span(values: Iterable[str | None]) -> str | None:
     return f"{different[0] or 'none'} … {different[-1] or 'none'}"
 
 
-def _below(change: Change, *, done: bool) -> list[str]:
+def _below(change: Change, *, verbose: bool, done: bool) -> list[str]:
     """What belongs to a row and needs a line of its own."""
     setting, seen, lines = change.setting, change.seen, []
     for conflict in seen.conflicts:
         value = f" to {conflict.value}" if conflict.value is not None else ""
         lines.append(f"conflict: {conflict.owner} sets it{value} ({conflict.where})")
     in_force = effective(change)
-    if in_force and not done and in_force not in {current(change), wanted(setting)}:
+    if in_force and verbose and not done and in_force not in {current(change), wanted(setting)}:
         lines.append(f"in force: {in_force}")
     if change.action is not Action.NONE:
         if setting.note and not done:

@@ -13,9 +13,7 @@ A transcript is a YAML head, a line ``---``, and then commands with their output
 
 from __future__ import annotations
 
-import contextlib
 import difflib
-import io
 import re
 import shlex
 from collections.abc import Iterator
@@ -24,11 +22,9 @@ from typing import Any
 
 import pytest
 import yaml
+from fakes.commands import lend, typed
 from fakes.kernel import FakeKernel
 from fakes.trees import host_tree
-
-from numatune import api
-from numatune.cli.main import main
 
 FILES = sorted(Path(__file__).parent.glob("*.txt"))
 
@@ -49,21 +45,19 @@ def _lay(head: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     """The working directory, the state folder and the host of a transcript."""
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("NUMATUNE_STATE_DIR", str(folder / "state"))
     for name, text in head.get("files", {}).items():
         (folder / name).write_text(text, encoding="utf-8")
     tree = host_tree(**head.get("host", {}))
     tree.update(head.get("tree", {}))
     if head.get("live"):
-        kernel = FakeKernel(tree)
-        monkeypatch.setattr(api, "open_reader", lambda *_, **__: kernel)
-        monkeypatch.setattr(api, "open_host", lambda *_, **__: kernel)
+        lend(FakeKernel(tree), folder, monkeypatch)
         return
     reader = FakeKernel(tree)
     for path, text in reader.files.items():
         made = folder / "host" / path.lstrip("/")
         made.parent.mkdir(parents=True, exist_ok=True)
         made.write_text(text, encoding="utf-8")
+        made.chmod(reader.modes.get(path, 0o644))
     for path, target in reader.links.items():
         made = folder / "host" / path.lstrip("/")
         made.parent.mkdir(parents=True, exist_ok=True)
@@ -80,16 +74,9 @@ def _typed(command: str) -> list[str]:
     """What a terminal shows of one command."""
     program, *argv = shlex.split(command)
     assert program == "numatune"
-    screen = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    code: int | str | None
-    with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
-        try:
-            code = main(argv)
-        except SystemExit as end:
-            code = end.code
-    screen.seek(0)
-    lines = screen.read().rstrip("\n").splitlines()
-    return lines if code == 0 else [*lines, f"[exit {code}]"]
+    seen = typed(*argv)
+    lines = seen.screen.rstrip("\n").splitlines()
+    return [*lines, f"[exit {seen.code}]"] if seen.code else lines
 
 
 def _pattern(line: str) -> str:

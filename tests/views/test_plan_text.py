@@ -196,7 +196,7 @@ def test_a_report_tells_what_was_held_and_how_to_take_it_back() -> None:
 
 def test_a_report_of_nothing_offers_no_rollback() -> None:
     text = plan_text.report(plan(change(sysctl("a.b", "1"), "1")), {}, WIDE, run=None)
-    assert text.endswith("0 changed · 1 ok")
+    assert text.endswith("0 changed · 1 ok\nNothing was to do.")
 
 
 def test_the_source_is_told_when_more_is_asked_for() -> None:
