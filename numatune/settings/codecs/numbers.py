@@ -9,7 +9,8 @@ from numatune.compat import override
 from numatune.settings.codecs.base import Codec
 
 _YES = frozenset({"1", "y", "t", "on"})
-_NO = frozenset({"0", "n", "f", "off"})
+_NO = frozenset({"0", "n", "f", "of"})
+"""kstrtobool (Linux lib/kstrtox.c) looks at the first letter, after an o at the second too."""
 
 
 @dataclass(frozen=True, slots=True)
