@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 
 from numatune.compat import TYPE_CHECKING
@@ -35,9 +36,14 @@ def _asked(profiles: Sequence[str], variables: Mapping[str, str]) -> Mapping[str
 
 def _applied(root: str) -> dict[str, int]:
     """Of the stored copy, later parts win."""
-    from numatune.engine import applied, paths
+    from numatune.engine import paths
 
-    stored = applied.load(paths.applied(paths.state(root)))
+    path = paths.applied(paths.state(root))
+    if not os.path.lexists(path):
+        return {}
+    from numatune.engine import applied
+
+    stored = applied.load(path)
     if stored is None:
         return {}
     from numatune import profile

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 
@@ -240,7 +239,7 @@ def _walk(root: str, path: str, flags: int) -> int:
 
 def _put(folder: int, name: str, data: bytes, mode: int) -> None:
     """Temporary file, flushed, renamed over `name`, folder flushed. Raises OSError and leaves nothing behind then."""
-    beside = f".{name}.{secrets.token_hex(4)}"
+    beside = f".{name}.{os.urandom(4).hex()}"
     fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:
         try:
