@@ -41,7 +41,11 @@ def history(reader: Reader, run: int | None = None) -> History:
 
 def cut_off(reader: Reader) -> PastRun | None:
     """The newest run when it was cut off, and nothing is going on that could still end it."""
-    from numatune.engine import paths, runs
+    from numatune.engine import ended, paths
+
+    if ended.certainly(paths.runs(paths.state(reader.root))):
+        return None
+    from numatune.engine import runs
 
     newest = runs.newest(paths.runs(paths.state(reader.root)))
     if newest is None or newest.end is not None:

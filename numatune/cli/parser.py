@@ -86,7 +86,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         top.error(f"no command; there are {', '.join(COMMANDS)}")
     if name not in COMMANDS:
         top.error(f"no command {name!r}; {_suggestion(name)}")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser, prog="numatune")
     import_module(f"numatune.cli.{COMMANDS[name][0]}").add(commands, common)
     return top.parse_args(argv, argparse.Namespace(**DEFAULTS))
 

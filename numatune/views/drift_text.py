@@ -68,7 +68,8 @@ def _outlook(row: DriftRow) -> str:
         case Action.CREATE:
             return "apply would make it"
         case Action.NONE if row.letters[1] == "!":
-            return f"wanted {_short(wanted(change.setting))}: {change.reason or change.status.value}"
+            why = "" if change.held else f": {change.reason or change.status.value}"
+            return f"wanted {_short(wanted(change.setting))}{why}"
         case Action.NONE:
             return ""
         case _:
@@ -87,9 +88,16 @@ def _short(text: str | None) -> str:
     return first if len(first) <= _LONG else f"{first[:_LONG]}…"
 
 
+def _others(found: Drift) -> tuple[tuple[str, int], ...]:
+    """What was shown without being counted."""
+    held, back = sum(bool(row.change.held) for row in found.rows), sum(row.repaired for row in found.rows)
+    return (("on hold", held), ("put back", back))
+
+
 def _summary(found: Drift, style: Style) -> str:
     what = "the last apply" if found.stored else "its profile"
     parts = [f"{plural(found.counted, 'difference')} from {' '.join(info.name for info in found.profiles)}"]
+    parts += [f"{count} {word}" for word, count in _others(found) if count]
     if found.since:
         when = found.since.replace("T", " ").replace("Z", " UTC")
         run = f", run {found.run}" if found.run else ""
