@@ -57,7 +57,7 @@ def rows(
     for change in changes:
         outcome = (outcomes or {}).get(change.setting.id)
         status = outcome.status if outcome else change.status
-        if not verbose and status is Status.OK and not (outcome and outcome.changed):
+        if not verbose and _is_quiet(status, outcome):
             continue
         setting = change.setting
         key: object = setting.id
@@ -68,12 +68,20 @@ def rows(
     return [_row(group, outcomes or {}, verbose=verbose) for group in made.values()]
 
 
+def _is_quiet(status: Status, outcome: Outcome | None) -> bool:
+    """As wanted; and in a report also what does not apply here, which the plan has told."""
+    if outcome is None:
+        return status is Status.OK
+    return status in {Status.OK, Status.NOT_APPLICABLE} and not outcome.changed
+
+
 def _row(group: list[Change], outcomes: Mapping[SettingId, Outcome], *, verbose: bool) -> Row:
     change, setting = group[0], group[0].setting
     outcome = outcomes.get(setting.id)
     status = outcome.status if outcome else change.status
     reason = change.held or (outcome.reason if outcome else change.reason)
-    told = [reason, setting.why] if verbose or not reason or change.action is not Action.NONE else [reason]
+    because = setting.why if verbose or not (outcome or (reason and change.action is Action.NONE)) else ""
+    told = [reason, because]
     if verbose and setting.source:
         told.append(f"[{setting.source}]")
     return Row(
@@ -141,6 +149,8 @@ def _value(group: list[Change], change: Change) -> tuple[Segment, ...]:
 
 def _done(group: list[Change], outcomes: Mapping[SettingId, Outcome]) -> tuple[Segment, ...]:
     """``60 → 10``; ``0 → 300 (wanted 512)``."""
+    if outcomes[group[0].setting.id].status is Status.NOT_APPLICABLE:
+        return ()
     pairs = [(change, outcomes[change.setting.id]) for change in group]
     want = _span(_short(change, wanted(change.setting)) for change in group)
     before = _span(_short(change, held(change, outcome.before)) for change, outcome in pairs)

@@ -28,16 +28,20 @@ def table(rows: Sequence[Row], style: Style, *, verbose: bool = False) -> list[s
 
 def _lines(row: Row, name_width: int, value_width: int, style: Style) -> list[str]:
     head = f"  {style.segments([row.symbol])} {row.name:{name_width}}  {style.segments(row.value)}"
-    used = 6 + max(len(row.name), name_width) + max(_length(row.value), value_width) + 2
+    value_width = max(value_width, _length(row.value)) + 2 if row.value else 0
+    used = 6 + max(len(row.name), name_width) + value_width
     told = ": ".join(text for text in (row.tag[0], row.told) if text)
-    beside = style.width - used >= max(_BESIDE, len(row.tag[0]) + 2) or len(told) <= style.width - used
+    beside = len(told) <= style.width - used or (
+        style.width - used >= max(_BESIDE, len(row.tag[0]) + 2)
+        and len(style.wrap(told, used)) <= 1 + len(style.wrap(told, _BELOW))
+    )
     indent = used if beside else _BELOW
     pieces = [style.paint(piece, "dim") for piece in style.wrap(told, indent)]
     if pieces and row.tag[0]:
         pieces[0] = _tagged(style.wrap(told, indent)[0], row.tag, style)
     lines = [head]
     if beside and pieces:
-        gap = " " * (max(value_width - _length(row.value), 0) + 2)
+        gap = " " * (value_width - _length(row.value))
         lines = [f"{head}{gap}{pieces.pop(0)}"]
     lines += [" " * indent + piece for piece in pieces]
     for text in row.below:
