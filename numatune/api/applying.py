@@ -156,8 +156,10 @@ class _Apply:
 
         old, saved = self._memory.applied, self._saved
         settings: tuple[Setting, ...] = self._settings
+        owed = applied.still_owed(saved.plan.changes, saved.released, outcomes)
         if old and saved.add:
             settings = applied.laid_over(old.rows, settings)
+            owed = old.owed
         rows = applied.rows(settings, self._difference(), outcomes, old, self._memory.boot_id)
         new = applied.made(
             saved.parts,
@@ -168,6 +170,7 @@ class _Apply:
             who=self._start.who,
             why=self._start.why,
             run=self._start.run if self._plan.to_do else self._memory.newest,
+            owed=owed,
         )
         if old is None or new != dataclasses.replace(
             old, when=new.when, who=new.who, why=new.why, run=new.run, version=new.version

@@ -151,7 +151,7 @@ def difference(settings: Sequence[Setting], reader: Reader, options: Options, me
     wanted = flat(settings)
     rows = diff(wanted, observe(wanted, reader), options, memory.remembered)
     if memory.ledger and memory.applied:
-        old = memory.applied.settings
+        old = (*memory.applied.settings, *memory.applied.owed)
         rows = order((*rows, *released(old, wanted, memory.ledger, reader, options, memory.boot_id)))
     return holds.respect(rows, memory.holds, when.stamp())
 

@@ -94,6 +94,14 @@ def rows(
     return tuple(made)
 
 
+def still_owed(
+    changes: Iterable[Change], released: Collection[str], outcomes: Mapping[SettingId, Outcome]
+) -> tuple[Setting, ...]:
+    """What was to be given back (the rows in `released`) and was not: it is offered again by the next apply."""
+    rows = [change for change in changes if change.setting.id in released and change.status is Status.DRIFTED]
+    return tuple(change.setting for change in rows if outcomes[change.setting.id].status is not Status.OK)
+
+
 def remembered(applied: AppliedSet | None, boot_id: str) -> dict[SettingId, Remembered]:
     """What earlier applies learned by trying, and what this boot has not made void."""
     if applied is None:
@@ -119,6 +127,7 @@ def made(  # noqa: PLR0913  # the stored set has that many origins
     who: str,
     why: str = "",
     run: int = 0,
+    owed: tuple[Setting, ...] = (),
 ) -> AppliedSet:
     """A set as it is stored now. `run`: the newest run."""
     return AppliedSet(
@@ -132,6 +141,7 @@ def made(  # noqa: PLR0913  # the stored set has that many origins
         why=why,
         run=run,
         version=__version__,
+        owed=owed,
     )
 
 

@@ -49,6 +49,7 @@ class AppliedSet:
 
     interrupts  of each device that a row names: its interrupts as "number/index", in order of the numbers
     run         the newest run when it was stored, 0 for none
+    owed        no longer wanted, and not given back yet: held, or running work stands on it
     """
 
     parts: tuple[Part, ...]
@@ -61,6 +62,7 @@ class AppliedSet:
     why: str = ""
     run: int = 0
     version: str = ""
+    owed: tuple[Setting, ...] = ()
 
     @property
     def profiles(self) -> tuple[ProfileInfo, ...]:

@@ -211,6 +211,25 @@ def test_a_rollback_brings_the_set_of_before_back(machine: Machine) -> None:
         api.drift(machine.kernel)
 
 
+def test_a_release_that_was_held_is_offered_again_when_the_hold_has_ended(machine: Machine) -> None:
+    other = "name: other\nsysctl: {vm.page-cluster: 0}\n"
+    machine.hold("sysctl:vm.swappiness")
+    machine.apply(other)
+    assert machine.held(SWAPPINESS) == "10"
+    machine.hold("sysctl:vm.page-cluster")
+    machine.apply(other)
+    assert machine.held(SWAPPINESS) == "60"
+
+
+def test_what_was_kept_on_purpose_is_not_offered_again(machine: Machine) -> None:
+    other = machine.profile("name: other\nsysctl: {vm.page-cluster: 0}\n", "other.yaml")
+    api.apply(machine.kernel, Request(profiles=other.profiles, keep_released=True))
+    api.apply(machine.kernel, other)
+    assert machine.held(SWAPPINESS) == "10"
+    api.rollback(machine.kernel, every=True)
+    assert machine.kernel.state() == FakeKernel(tree()).state()
+
+
 def repaired(found: Drift) -> list[str]:
     return [row.change.setting.id for row in found.rows if row.repaired]
 
