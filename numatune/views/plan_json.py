@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from numatune.settings.model import SettingId
-from numatune.settings.plan import Action, Change, Outcome, Plan, counts
-from numatune.views.values import current, effective, held, wanted
+from numatune.settings.plan import Action, Change, Outcome, Plan, Status, counts
+from numatune.views.values import asked, current, effective, held
 
 Json = dict[str, Any]
 
@@ -41,7 +41,7 @@ def row(change: Change, outcome: Outcome | None = None) -> Json:
         "section": setting.section,
         "status": change.status.value,
         "action": change.action.value,
-        "wanted": wanted(setting),
+        "wanted": asked(change),
         "current": current(change),
         "effective": effective(change),
         "why": setting.why,
@@ -73,10 +73,18 @@ def summary(rows: Iterable[Change], outcomes: Mapping[SettingId, Outcome] | None
         status = outcome.status if outcome else change.status
         total += 1
         statuses[status.value] += 1
-        differences += not change.held and counts(change.setting, status, applying=outcomes is not None)
+        differences += _differs(change, status, applying=outcomes is not None)
         changes += outcome.changed if outcome else outcomes is None and change.action is not Action.NONE
     by_status = dict(sorted(statuses.items()))
     return {"settings": total, "differences": differences, "changes": changes, "by_status": by_status}
+
+
+def _differs(change: Change, status: Status, *, applying: bool) -> bool:
+    if change.held:
+        return False
+    if change.action is Action.RELEASE:
+        return not applying or status is not Status.OK
+    return counts(change.setting, status, applying=applying)
 
 
 def _head(made: Plan) -> Json:

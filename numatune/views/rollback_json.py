@@ -8,6 +8,7 @@ from typing import Any
 from numatune.settings.model import SettingId
 from numatune.settings.plan import Action, Outcome, Plan, Status
 from numatune.views.plan_json import row
+from numatune.views.values import giving_back
 
 FORMAT = 1
 
@@ -20,7 +21,7 @@ def report(
     run: int | None,
 ) -> dict[str, Any]:
     """`runs`: what is taken back. `run`: the rollback's own number, None when there was nothing to take back."""
-    rows = [change for change in made.changes if change.action is not Action.NONE]
+    rows = [giving_back(change) for change in made.changes if change.action is not Action.NONE]
     back = sum(outcome.status is Status.OK for change in rows if (outcome := outcomes.get(change.setting.id)))
     return {
         "format": FORMAT,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 
 from numatune.settings.model import SettingId
@@ -11,6 +10,7 @@ from numatune.views.plan_text import profile_line
 from numatune.views.rows import rows
 from numatune.views.style import Style
 from numatune.views.table import table
+from numatune.views.values import giving_back
 
 Spared = tuple[str, str]
 """Id of a setting that is left alone, and why."""
@@ -20,16 +20,18 @@ NOTHING = "Nothing to take back: no run has changed anything, or all were taken 
 
 def proposal(runs: Sequence[int], made: Plan, spared: Sequence[Spared], style: Style) -> str:
     """What would be given back."""
-    changes = [_bare(change) for change in made.changes if change.action is not Action.NONE]
+    changes = [giving_back(change) for change in made.changes if change.action is not Action.NONE]
     done = table(rows(changes), style)
-    return "\n".join([*_head("Take back", runs, made, style), *done, *_spared(spared, style)])
+    parts = [style.paint(f"{len(changes)} to give back", "bold"), *([f"{len(spared)} spared"] if spared else [])]
+    lines = [*_head("Take back", runs, made, style), *done, *_spared(spared, style)]
+    return "\n".join([*lines, "", style.separator.join(parts)])
 
 
 def report(
     runs: Sequence[int], made: Plan, outcomes: Mapping[SettingId, Outcome], spared: Sequence[Spared], style: Style
 ) -> str:
     """What was given back."""
-    changes = [_bare(change) for change in made.changes if _moved(change, outcomes)]
+    changes = [giving_back(change) for change in made.changes if _moved(change, outcomes)]
     back = sum(outcomes[change.setting.id].status is Status.OK for change in changes)
     left = len(changes) - back
     parts = [style.paint(f"{back} given back", "bold")]
@@ -39,11 +41,6 @@ def report(
     if left:
         lines += ["", "The journal is kept: numatune rollback tries again."]
     return "\n".join([*lines, "", style.separator.join(parts)])
-
-
-def _bare(change: Change) -> Change:
-    """Without what the profile said of the value that goes away."""
-    return dataclasses.replace(change, setting=dataclasses.replace(change.setting, why="", note=""))
 
 
 def _moved(change: Change, outcomes: Mapping[SettingId, Outcome]) -> bool:

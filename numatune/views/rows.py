@@ -10,7 +10,7 @@ from numatune.settings.model import Impact, SettingId
 from numatune.settings.plan import Action, Change, Outcome, Status
 from numatune.settings.targets import Fact, IrqAffinity, OwnedFile
 from numatune.views.style import Segment
-from numatune.views.values import current, effective, held, wanted
+from numatune.views.values import asked, current, effective, held, wanted
 
 _STATUSES: dict[Status, Segment] = {
     Status.OK: ("✓", ("green",)),
@@ -130,7 +130,7 @@ def _tag(change: Change, status: Status, *, done: bool) -> Segment:
 
 def _value(group: list[Change], change: Change) -> tuple[Segment, ...]:
     """``60 → 10``, ``60 (wanted 10)``, ``10``."""
-    want = _span(_short(change, wanted(change.setting)) for change in group)
+    want = _span(_short(change, asked(change)) for change in group)
     have = _span(_short(change, current(change)) for change in group)
     match change.action:
         case Action.CREATE:
@@ -152,7 +152,7 @@ def _done(group: list[Change], outcomes: Mapping[SettingId, Outcome]) -> tuple[S
     if outcomes[group[0].setting.id].status is Status.NOT_APPLICABLE:
         return ()
     pairs = [(change, outcomes[change.setting.id]) for change in group]
-    want = _span(_short(change, wanted(change.setting)) for change in group)
+    want = _span(_short(change, asked(change)) for change in group)
     before = _span(_short(change, held(change, outcome.before)) for change, outcome in pairs)
     after = _span(_short(change, held(change, outcome.held)) for change, outcome in pairs)
     moved = _arrow(before, after or "none") if before != after else ((after or "none", ()),)

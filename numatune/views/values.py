@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from numatune.settings.codecs import Int, shown
 from numatune.settings.model import Setting
-from numatune.settings.plan import Change
+from numatune.settings.plan import Action, Change
 
 
 def wanted(setting: Setting) -> str | None:
@@ -13,6 +15,19 @@ def wanted(setting: Setting) -> str | None:
     if isinstance(setting.codec, Int) and setting.codec.op != "=" and text is not None:
         return f"{setting.codec.op} {text}"
     return text
+
+
+def asked(change: Change) -> str | None:
+    """What this row wants: of a released setting its original, which is a value and no bound."""
+    if change.action is Action.RELEASE:
+        return shown(change.setting.codec, change.setting.want)
+    return wanted(change.setting)
+
+
+def giving_back(change: Change) -> Change:
+    """A row of a rollback, without what the profile said of the value that goes away."""
+    codec = replace(change.setting.codec, op="=") if isinstance(change.setting.codec, Int) else change.setting.codec
+    return replace(change, setting=replace(change.setting, codec=codec, why="", note=""))
 
 
 def current(change: Change) -> str | None:
