@@ -76,6 +76,8 @@ def unit_path(unit: str) -> str:
 
     Only what the unit is told says whether a service was put into another slice.
     """
+    if unit == "init.scope":
+        return unit
     stem, _, kind = unit.rpartition(".")
     if kind != "slice":
         template = stem.partition("@")[0] if "@" in stem else ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import ConfigDict, RootModel
@@ -51,6 +51,12 @@ _TUNERS = frozenset(
     }
 )
 """Nobody's work runs in these: stopping one cuts nothing off. Any other unit is taken to do work."""
+
+
+_CONFINING = ("almalinux", "centos", "fedora", "ol ", "rhel", "rocky")
+_CONFINED = (
+    "where SELinux enforces, irqbalance runs scripts only as its policy allows (selinux-policy pull request 2552)"
+)
 
 
 class Services(RootModel[dict[str, Wanted]]):
@@ -145,7 +151,8 @@ def _banned(unit: _Unit) -> Iterator[Setting]:
     script = ""
     if devices and told.variable:
         script = irqbalance.policy(devices, told.policy)
-        yield unit.file("policy", irqbalance.POLICY, script, 0o755)
+        row = unit.file("policy", irqbalance.POLICY, script, 0o755)
+        yield replace(row, note=_CONFINED if topology.machine.distribution.startswith(_CONFINING) else "")
     elif devices:
         reason = f"{told.unit} hands no variable on to irqbalance, so it cannot be told of a policy script"
         yield unit.row("policy", Nothing("unsupported", reason), Text(), irqbalance.POLICY)
