@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from numatune.settings.codecs import agree, meets
+from numatune.settings.codecs import agree, alike, meets
 from numatune.settings.journal import Ack, Intent, Owned, Ready, Record, RunEnd, RunStart
 from numatune.settings.model import SettingId
 from numatune.settings.plan import Action
@@ -54,11 +54,15 @@ def _on_the_way(owned: Owned, want: str, now: str) -> bool:
 
 @dataclass(slots=True)
 class _Entry:
-    """What a run says of one setting: its last Intent, its last Ack, and what happened since that Ack."""
+    """What a run says of one setting: its last Intent and its last Ack.
+
+    coupled  a partner was written since that Ack; `touched`: at any time
+    """
 
     intent: Intent
     ack: Ack | None = None
     coupled: bool = False
+    touched: bool = False
     in_doubt: bool = False
 
 
@@ -98,7 +102,7 @@ def _intended(run: _Run, intent: Intent) -> None:
     sid = intent.setting.id
     before = run.entries.get(sid)
     run.by_seq[intent.seq] = sid
-    run.entries[sid] = _Entry(intent, before.ack if before else None, coupled=before is not None and before.coupled)
+    run.entries[sid] = replace(before, intent=intent) if before else _Entry(intent)
 
 
 def _acknowledged(run: _Run, ack: Ack) -> None:
@@ -113,7 +117,7 @@ def _couple(run: _Run, entry: _Entry) -> None:
     targets: set[Target] = {companion.target for companion in entry.intent.setting.companions}
     for other in run.entries.values() if targets else ():
         if other.intent.setting.target in targets:
-            other.coupled = True
+            other.coupled = other.touched = True
 
 
 def _doubt(run: _Run) -> None:
@@ -130,9 +134,9 @@ def _doubt(run: _Run) -> None:
 def _taken(entry: _Entry, old: Owned | None, start: RunStart) -> Owned | None:
     """The ledger's entry after an apply."""
     intent, ack = entry.intent, entry.ack
-    if ack is None and not entry.in_doubt and not entry.coupled:
+    if not _was_reached(entry):
         return old  # never written
-    if ack is not None and ack.errno and not entry.coupled and _same(intent, intent.before, ack.held):
+    if ack is not None and ack.errno and not entry.coupled and alike(intent.setting.codec, intent.before, ack.held):
         return old  # refused: still what it was
     chained = old if old is not None and (old.original is None or _was_ours(old, intent.before)) else None
     unread = intent.before if chained else None
@@ -157,21 +161,20 @@ def _was_ours(old: Owned, before: str | None) -> bool:
 def _taken_back(entry: _Entry, old: Owned | None, start: RunStart) -> Owned | None:  # noqa: ARG001  # as _taken
     """The ledger's entry after a rollback: gone when the host holds the original, else with what the rollback left."""
     intent, ack = entry.intent, entry.ack
-    if old is None:
+    told = ack is not None and not ack.errno and not entry.coupled
+    if old is None or (told and ack is not None and alike(intent.setting.codec, old.original, ack.held)):
         return None
-    if ack is not None and not ack.errno and not entry.coupled:
-        if _same(intent, old.original, ack.held):
-            return None
+    if not _was_reached(entry):
+        return old
+    if told and ack is not None:
         identity = ack.identity or old.identity  # a cgroup that was made again is another one
         return replace(old, held=ack.held, in_doubt=False, coupled=False, writes=intent.writes, identity=identity)
-    if ack is None and not entry.in_doubt and not entry.coupled:
-        return old
     if entry.in_doubt or (ack is not None and len(intent.writes) > 1):
         old = replace(old, in_doubt=True, writes=(*old.writes, *intent.writes))
     return replace(old, coupled=old.coupled or entry.coupled)
 
 
-def _same(intent: Intent, a: str | None, b: str | None) -> bool:
-    if a is None or b is None:
-        return a is b
-    return agree(intent.setting.codec, a, b)
+def _was_reached(entry: _Entry) -> bool:
+    """Whether its write, or one that moves it too, was begun."""
+    written = entry.intent.action is not Action.NONE and entry.ack is not None
+    return written or entry.in_doubt or entry.touched

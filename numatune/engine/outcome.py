@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numatune.engine import kinds
 from numatune.engine.diff import Options, row
-from numatune.settings.codecs import agree, shown
+from numatune.settings.codecs import alike, shown
 from numatune.settings.journal import RunKind
 from numatune.settings.plan import Action, Change, Observation, Outcome, Status
 
@@ -22,7 +22,7 @@ def outcome(change: Change, now: Observation, code: int | None, *, before: str |
     gives_back = kind == "rollback" or change.action is Action.RELEASE
     status, reason = _given_back(change, now, code) if gives_back else _applied(change, now, code)
     wrote = change.writes if code is not None else ()
-    changed = not _same(change, before, now.text)
+    changed = not alike(change.setting.codec, before, now.text)
     return Outcome(change.setting.id, status, before, wrote, now.text, code or 0, changed, reason)
 
 
@@ -48,7 +48,7 @@ def _applied(change: Change, now: Observation, code: int | None) -> tuple[Status
 
 def _given_back(change: Change, now: Observation, code: int | None) -> tuple[Status, str]:
     setting = change.setting
-    if _same(change, setting.want, now.text):
+    if alike(setting.codec, setting.want, now.text):
         return Status.OK, ""
     if code:
         return kinds.refusal(setting.target, code)
@@ -56,9 +56,3 @@ def _given_back(change: Change, now: Observation, code: int | None) -> tuple[Sta
         return (Status.DRIFTED if change.status is Status.OK else change.status), change.reason
     held = shown(setting.codec, now.text) or "nothing"
     return Status.CLAMPED, f"was {shown(setting.codec, setting.want)}, the kernel holds {held}"
-
-
-def _same(change: Change, a: str | None, b: str | None) -> bool:
-    if a is None or b is None:
-        return a is b
-    return agree(change.setting.codec, a, b)
