@@ -230,3 +230,13 @@ def test_read_only_mounts_are_told(tmp_path: Path):
     writable = LocalHost().stat(str(tmp_path))
     assert writable is not None
     assert not writable.read_only
+
+
+@pytest.mark.parametrize("path", ["/out", "/out-folder/secret"])
+def test_a_link_that_is_put_there_meanwhile_is_not_followed(
+    host: LocalHost, path: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(host, "_link", lambda _: None)
+    assert host.read(path).errno in {errno.ELOOP, errno.ENOTDIR}
+    assert host.write(path, "x") in {errno.ELOOP, errno.ENOTDIR}
+    assert there(host, "/../secret").read_text() == "secret"
