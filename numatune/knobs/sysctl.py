@@ -13,11 +13,11 @@ from numatune.cpus import CpuSet
 from numatune.errors import Problem
 from numatune.knobs.base import Asked, Context, Knob, Path, Refused
 from numatune.knobs.sysctl_catalogue import CATALOGUE, UNKNOWN, Known, json_schema, misspelt
-from numatune.settings.codecs import AnyCodec, CpuList, Int, Paired, Words
-from numatune.settings.model import Guard, Impact, Phase, Refuse, Setting, SettingId
+from numatune.knobs.sysctl_guards import guard
+from numatune.settings.codecs import AnyCodec, Count, CpuList, Int, Paired, Words
+from numatune.settings.model import Impact, Phase, Setting, SettingId
 from numatune.settings.targets import KernelFile
-from numatune.topology.memory import smallest_node, total_memory
-from numatune.topology.model import Section, Topology
+from numatune.topology.model import Section
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
@@ -33,10 +33,8 @@ _PHASES: Final = {
     "balancing": Phase.BALANCING,
     "reclaim": Phase.RECLAIM,
     "compaction": Phase.COMPACTION,
+    "hugepages": Phase.HUGEPAGES,
 }
-_GIB: Final = 1 << 30
-_UNKNOWN_MEMORY_LIMIT: Final = 256 << 20
-"""What the kernel itself would choose at most (mm/page_alloc.c, calculate_min_free_kbytes)."""
 
 
 class SysctlSection(RootModel[dict[str, Asked[Any]]]):
@@ -63,10 +61,10 @@ def canonical(written: str) -> str:
     accepted = "a key below /proc/sys, like vm.swappiness or net.ipv4.conf.eth0/100.forwarding"
     if written.startswith("-"):
         raise ValueError(f"{written!r} begins with -; accepted: optional: true on the setting")
-    if len(parts) < 2 or not all(_PART.match(part) for part in parts):  # noqa: PLR2004  # a folder and a file
-        raise ValueError(f"{written!r} is no sysctl key; accepted: {accepted}")
     if any(char in written for char in "*?[]"):
         raise ValueError(f"{written!r} is a pattern; accepted: one key, written out")
+    if len(parts) < 2 or not all(_PART.match(part) for part in parts):  # noqa: PLR2004  # a folder and a file
+        raise ValueError(f"{written!r} is no sysctl key; accepted: {accepted}")
     return ".".join(part.replace(".", "/") for part in parts)
 
 
@@ -123,7 +121,7 @@ class _Wanted:
             companions=(watched(known.partner),) if known.partner else (),
             undo=known.undo_for(want),
             note=known.note_for(want),
-            guard=_guard(key, want, self._context.topology),
+            guard=guard(key, want, known, self._context.topology),
             home="sysctl.d",
         )
 
@@ -135,7 +133,7 @@ class _Wanted:
         """
         operator = codec.op if isinstance(codec, Int) else "="
         partner = self._asked.get(known.partner)
-        partner_is_zero = partner is None or typed(partner.value, CATALOGUE[known.partner])[0] == "0"
+        partner_is_zero = partner is None or partner.value in (0, "0")
         if want != "0" and not partner_is_zero:
             where = self._context.source("sysctl", known.partner)
             found = f"{known.partner} is set too ({where}), and each write zeroes the other"
@@ -172,7 +170,7 @@ def typed(value: Any, known: Known) -> tuple[str, AnyCodec]:
         case list() | tuple() if known.type in {"words", "any"}:
             return _words(" ".join(_word(item, accepted) for item in value), known)
         case int() if known.type in {"int", "any"}:
-            return _in_range(value, "=", known), Int()
+            return _in_range(value, "=", known), Count() if known.pool else Int()
         case int() | str():
             return _from_text(str(value), known)
     raise ValueError(f"{_called(value)}; accepted: {accepted}")
@@ -192,7 +190,7 @@ def _from_text(text: str, known: Known) -> tuple[str, AnyCodec]:
             return _words(text, known)
         case "int" | "any" if number:
             operator = _OPERATORS[number[1]]
-            return _in_range(int(number[2]), operator, known), Int(operator)
+            return _in_range(int(number[2]), operator, known), Count(operator) if known.pool else Int(operator)
         case "any" if not _OPERATOR.match(text):
             return _words(text, known)
     raise ValueError(f"{text!r}; accepted: {accepted}")
@@ -248,31 +246,6 @@ def _called(value: Any) -> str:
 
 def _id(key: str) -> SettingId:
     return SettingId(f"sysctl:{key}")
-
-
-def _guard(key: str, want: str, topology: Topology) -> Guard | None:
-    """vm.min_free_kbytes near a node's memory leaves that node without any, near all memory it panics the kernel."""
-    if key != "vm.min_free_kbytes":
-        return None
-    asked = int(want) << 10
-    total = total_memory(topology)
-    smallest = smallest_node(topology)
-    if total is None or smallest is None:
-        known = f"how much memory its nodes have is not known, so no more than {_mib(_UNKNOWN_MEMORY_LIMIT)} is written"
-        return Refuse(f"{_mib(asked)}, and {known}") if asked > _UNKNOWN_MEMORY_LIMIT else None
-    node, size = smallest
-    share, fifth = max(_GIB, size // 20), total // 5
-    if asked > fifth:
-        return Refuse(f"{_mib(asked)} is more than {_mib(fifth)}, 20 % of the {_mib(total)} of this host")
-    if asked > share:
-        where = "this host" if node is None else f"node {node}, the smallest"
-        limit = f"{_mib(share)}, the larger of 1024 MiB and 5 % of {where} ({_mib(size)})"
-        return Refuse(f"{_mib(asked)} is more than {limit}")
-    return None
-
-
-def _mib(size: int) -> str:
-    return f"{size >> 20} MiB"
 
 
 KNOB: Final = Knob(

@@ -22,7 +22,8 @@ class Known:
     ordered: bool = True
     words: int | None = None
     choices: tuple[str, ...] = ()
-    phase: Literal["sysctl", "balancing", "reclaim", "compaction"] = "sysctl"
+    phase: Literal["sysctl", "balancing", "reclaim", "compaction", "hugepages"] = "sysctl"
+    pool: bool = False
     partner: str = ""
     zero_by_partner: bool = False
     absent: str = ""

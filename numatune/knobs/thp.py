@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field, GetJsonSchemaHandler, field_validator
 
 from numatune.compat import override
 from numatune.errors import Problem
-from numatune.knobs.base import Asked, Context, Knob, Refused, Section
+from numatune.knobs.base import Asked, Context, Knob, Path, Refused, Section
 from numatune.knobs.sysctl import watched
 from numatune.settings.codecs import Choice, Int
 from numatune.settings.model import Impact, Phase, Setting, SettingId
@@ -82,23 +83,35 @@ def _settings(section: ThpSection, context: Context) -> tuple[Setting, ...]:
         (section, ("thp",), ""),
         (section.khugepaged, ("thp", "khugepaged"), "khugepaged/"),
     ]
-    kilobytes: dict[int, str] = {}
-    for written, size in section.sizes.items():
-        kb = _kilobytes(written)
-        if kb is None:
-            found = f"{written} is no page size"
-            raise Refused((("sizes", written), Problem("", found, "a power of two like 64kB or 2MB")))
-        if kb in kilobytes:
-            found = f"{written} is the same size as {kilobytes[kb]}"
-            raise Refused((("sizes", written), Problem("", found, "each size once")))
-        kilobytes[kb] = written
-        folders.append((size, ("thp", "sizes", written), f"hugepages-{kb}kB/"))
+    folders += [
+        (section.sizes[written], ("thp", "sizes", written), f"hugepages-{kb}kB/")
+        for kb, written in _folders(section.sizes).items()
+    ]
     return tuple(
         _setting(folder, name, asked, context, (*path, name))
         for part, path, folder in folders
         for name in type(part).model_fields
         if isinstance(asked := getattr(part, name), Asked)
     )
+
+
+def _folders(sizes: Mapping[str, Size]) -> dict[int, str]:
+    """Size in kB -> its spelling in the profile. Raises Refused."""
+    found: dict[int, str] = {}
+    problems: list[tuple[Path, Problem]] = []
+    for written in sizes:
+        kb = _kilobytes(written)
+        if kb is None:
+            wrong = Problem("", f"{written} is no page size", "a power of two like 64kB or 2MB")
+            problems.append((("sizes", written), wrong))
+        elif kb in found:
+            wrong = Problem("", f"{written} is the same size as {found[kb]}", "each size once")
+            problems.append((("sizes", written), wrong))
+        else:
+            found[kb] = written
+    if problems:
+        raise Refused(*problems)
+    return found
 
 
 def _setting(folder: str, name: str, asked: Asked[Any], context: Context, path: tuple[str, ...]) -> Setting:
