@@ -184,7 +184,8 @@ def _placed(context: Context) -> CpuSet:
     ours = CpuSet()
     for one in context.made:
         group, _, key = one.id.removeprefix("cpuset:").rpartition("/")
-        if one.section == "cpusets" and key == "cpus" and one.want and group not in _HOUSEKEEPING:
+        given = one.section == "cpusets" and key == "cpus" and not isinstance(one.target, Nothing)
+        if given and one.want and group not in _HOUSEKEEPING:
             ours |= CpuSet.parse(one.want)
     if not ours:
         return ours
