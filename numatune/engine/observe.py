@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from numatune.engine import conflicts, guards, kinds
+from numatune.host.once import AskedOnce
 from numatune.host.protocol import Reader
 from numatune.settings.codecs import meets
 from numatune.settings.model import Setting, SettingId
@@ -36,9 +37,9 @@ def observe(
 
     `name_conflicts`: also name who else sets it, for which configuration files and the process list are read.
     """
-    wanted = tuple(settings)
-    seen = {setting.id: look(setting, reader) for setting in wanted}
-    return conflicts.named(wanted, seen, reader) if name_conflicts else seen
+    wanted, once = tuple(settings), AskedOnce(reader)
+    seen = {setting.id: look(setting, once) for setting in wanted}
+    return conflicts.named(wanted, seen, once) if name_conflicts else seen
 
 
 def look(setting: Setting, reader: Reader) -> Observation:

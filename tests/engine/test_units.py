@@ -14,6 +14,7 @@ from fakes.usual import USUAL
 from numatune.engine import kinds
 from numatune.engine.diff import Options, row
 from numatune.engine.kinds import cgroup, systemctl
+from numatune.engine.observe import observe
 from numatune.host.memory import MemoryTree
 from numatune.host.protocol import Ran
 from numatune.settings.codecs import AnyCodec, AtBoot, CpuList, GroupSet, Members, Size, UnitSet, Words
@@ -255,3 +256,30 @@ def test_a_group_that_was_empty_is_widened_before_it_is_emptied():
     assert GroupSet(everything="0-7").back("\n", "0-3") == ("0-7", "\n")
     assert UnitSet(everything="0-7").back("", "0-3") == ("0-7", "")
     assert GroupSet(everything="0-7").back("4-5", "0-3") == ("4-5",)
+
+
+def test_a_controller_that_others_use_by_now_is_not_taken_from_them():
+    host = kernel({f"{TOP}/web/cpuset.cpus": "4\n", f"{TOP}/web/cgroup.subtree_control": "\n"}, systemd=False)
+    control = f"{TOP}/cgroup.subtree_control"
+    host.files[control] = "cpuset\n"
+    setting = wanted(KernelFile((control,)), Members(), "cpuset")
+    back = Change(setting, Observation("cpuset"), Status.DRIFTED, Action.UPDATE, ("-cpuset",))
+    assert kinds.carry_out(back, host) == errno.EBUSY
+    assert host.log == []
+    host.files[f"{TOP}/web/cpuset.cpus"] = "\n"
+    assert kinds.carry_out(back, host) == 0
+
+
+def test_one_look_at_the_host_asks_systemd_once_a_unit():
+    host = kernel({"/lib/systemd/system/tuned.service": "[Service]\n[Install]\nWantedBy=a.target\n"})
+    asked: list[tuple[str, ...]] = []
+    told = host.ask
+    host.ask = lambda argv: asked.append(argv) or told(argv)  # type: ignore[func-returns-value, method-assign]
+    settings = [
+        wanted(UnitState("tuned.service", "active", "tuned"), Words(), "inactive", "a"),
+        wanted(UnitState("tuned.service", "enabled"), AtBoot(), "disabled", "b"),
+        wanted(UnitProperty("a.slice", "AllowedCPUs"), UnitSet(), "0", "c"),
+        wanted(UnitProperty("a.slice", "MemoryMax"), Size(), "8G", "d"),
+    ]
+    observe(settings, host)
+    assert [argv[-1] for argv in asked] == ["tuned.service", "a.slice"]

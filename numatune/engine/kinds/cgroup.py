@@ -18,6 +18,12 @@ _PIDS = 3
 """Processes named of each; more are counted."""
 
 
+_SETTINGS: Mapping[str, Mapping[str, str]] = {
+    "cpuset": {"cpuset.cpus": "", "cpuset.mems": ""},
+    "memory": {"memory.max": "max", "memory.high": "max", "memory.min": "0", "memory.low": "0"},
+}
+"""Files of a controller, and what they say where nobody has set them."""
+
 REFUSALS: Mapping[int, tuple[Status, str]] = {
     errno.ENOENT: (Status.UNSUPPORTED, "the group is not there, or its parent does not hand the controller on"),
     errno.EACCES: (Status.DENIED, "this is not root, or (v1) the group around it has not all of these"),
@@ -50,6 +56,21 @@ def look(target: Cgroup, setting: Setting, reader: Reader) -> Observation:  # no
 def write(target: Cgroup, change: Change, host: Host) -> int:
     """Make the folder, or remove it when it is empty of cgroups and processes. 0 or the errno."""
     return host.drop(target.path) if change.action is Action.DELETE else host.make(target.path)
+
+
+def still_used(where: str, text: str, reader: Reader) -> int:
+    """EBUSY when `text` takes a controller away that some group below `where` (cgroup.subtree_control) has settings of.
+
+    The kernel says that itself only when the group hands the controller on to others; else the settings were lost.
+    """
+    folder, _, name = where.rpartition("/")
+    taken = [word[1:] for word in text.split() if word.startswith("-")] if name == "cgroup.subtree_control" else []
+    for controller in taken:
+        for group in reader.names(folder) if controller in _SETTINGS else ():
+            for file, unset in _SETTINGS[controller].items():
+                if (reader.read(f"{folder}/{group}/{file}").text or unset).strip() != unset:
+                    return errno.EBUSY
+    return 0
 
 
 def hurt(setting: Setting, have: str, folder: str, reader: Reader) -> tuple[str, ...]:

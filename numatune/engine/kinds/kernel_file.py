@@ -37,7 +37,7 @@ def write(target: KernelFile, change: Change, host: Host) -> int:
     """Each text as one write, to the name that the file has now. 0, or the errno of the first that is refused."""
     where, _ = _first(target, host)
     for text in change.writes:
-        if failed := host.write(where, text):
+        if failed := cgroup.still_used(where, text, host) or host.write(where, text):
             return failed
     return 0
 

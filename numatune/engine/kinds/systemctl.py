@@ -11,6 +11,9 @@ from numatune.settings.plan import Status
 NOT_SYSTEMD = errno.ENOSYS
 """There is no systemctl, or no systemd behind it."""
 
+_BOOTED = "/run/systemd/system"
+"""There exactly while systemd is process 1 (sd_booted(3))."""
+
 _NOT_BOOTED = ("has not been booted with systemd", "Host is down", "Failed to connect to bus")
 _MEANINGS = (
     ("not been booted with systemd", errno.ENOSYS),
@@ -47,6 +50,8 @@ REFUSALS: Mapping[int, tuple[Status, str]] = {
 
 def show(unit: str, properties: tuple[str, ...], reader: Reader) -> Mapping[str, str] | int:
     """Properties of a unit by name, or an errno: NOT_SYSTEMD, or why it did not answer. An unknown unit answers too."""
+    if reader.live and reader.stat(_BOOTED) is None:
+        return NOT_SYSTEMD
     asked = tuple(part for name in properties for part in ("-p", name))
     ran = reader.ask(("systemctl", "show", *asked, "--", unit))
     if failed := errno_of(ran):
