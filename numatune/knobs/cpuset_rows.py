@@ -65,7 +65,6 @@ class Rows:
             source=self.context.source("cpusets", name, key),
             why=asked.why,
             optional=asked.optional,
-            family=f"cpuset:{name}",
             impact_in_use=Impact.DISRUPTS,
             after=after,
             inside=self._inside(name, key),
@@ -85,7 +84,6 @@ class Rows:
             source=self.context.source("cpusets", name, key),
             why=asked.why,
             optional=asked.optional,
-            family=f"cpuset:{name}",
         )
 
     def nowhere(self) -> Iterator[Setting]:

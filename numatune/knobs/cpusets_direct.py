@@ -91,7 +91,6 @@ def _folder(tree: Hierarchy, folder: str, asked_by: str, rows: Rows) -> Setting:
         phase=Phase.CGROUP,
         section="cpusets",
         source=rows.context.source("cpusets", asked_by),
-        family=f"cpuset:{asked_by}",
         needs=_controllers_id(tree, outer) if tree.v2 else _folder_id(tree, outer) if outer else None,
     )
 
@@ -106,7 +105,6 @@ def _controllers(tree: Hierarchy, folder: str, asked_by: str, controllers: str, 
         phase=Phase.CGROUP,
         section="cpusets",
         source=rows.context.source("cpusets", asked_by),
-        family=f"cpuset:{asked_by}",
         needs=_folder_id(tree, folder) if folder else None,
         guard=Unpopulated(path),
         note=FORGETS if rows.older(KEEPS_AFFINITY) else "",

@@ -118,7 +118,7 @@ class _Unit:
             source=self.context.source("services", self.name),
             why=self.asked.why,
             optional=self.asked.optional,
-            family=f"service:{self.name}",
+            family=f"service:{self.name}" if isinstance(target, OwnedFile) else "",
             impact_in_use=Impact.DISRUPTS if what == "active" and self.name not in _TUNERS else None,
         )
 

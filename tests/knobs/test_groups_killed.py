@@ -10,6 +10,8 @@ from fakes.kernel import FakeKernel
 from fakes.road import Road
 from fakes.trees import host_tree
 
+from numatune.settings.plan import Action
+
 UNIT = (
     "[Service]\nEnvironmentFile=-/etc/default/irqbalance\nExecStart=/usr/sbin/irqbalance $IRQBALANCE_ARGS\n"
     "[Install]\nWantedBy=multi-user.target\n"
@@ -86,7 +88,7 @@ def test_a_kill_at_any_write_is_taken_back(name: str, tmp_path: Path):
             assert (killed_at, different(kernel.state(), before)) == (killed_at, {})
             continue
         break
-    assert next(steps) > 2 * len([change for change in changes.values() if change.action != "none"])
+    assert next(steps) > 2 * len([change for change in changes.values() if change.action is not Action.NONE])
     kernel.hook = lambda moment, what: None  # noqa: ARG005
     road.rollback()
     assert different(kernel.state(), before) == {}
@@ -118,3 +120,28 @@ def test_no_process_is_ever_moved(tmp_path: Path):
         road.apply(road.plan(text, allow_disruption=True))
         road.rollback()
         assert not [path for path, _ in kernel.log if path.endswith(("cgroup.procs", "tasks", "cgroup.threads"))]
+
+
+def test_nothing_is_given_back_before_somebody_asks(tmp_path: Path):
+    """Apply ends, and all that it did stays: no process of ours is left whose end could take it back."""
+    for shape, tree, text in HOSTS.values():
+        kernel = FakeKernel(host_tree(**shape) | tree)
+        road = Road(kernel, tmp_path)
+        road.apply(road.plan(text, allow_disruption=True))
+        assert {row.action for row in Road(kernel, tmp_path).plan(text, allow_disruption=True).values()} == {
+            Action.NONE
+        }
+        told = [
+            argv.split()[2] for argv, what in kernel.log if what == "<run>" and argv.startswith("systemctl --no-ask")
+        ]
+        assert set(told) <= {"set-property", "stop", "disable", "mask"}
+
+
+def test_a_banned_irqbalance_is_no_rival_any_more(tmp_path: Path):
+    shape, tree, text = HOSTS["irqbalance banned"]
+    kernel = FakeKernel(host_tree(**shape) | tree)
+    road = Road(kernel, tmp_path)
+    before = road.plan(text)
+    assert {one.owner for row in before.values() for one in row.seen.conflicts} == {"irqbalance"}
+    road.apply(before)
+    assert [row.seen.conflicts for row in road.plan(text).values() if row.seen.conflicts] == []
