@@ -11,7 +11,7 @@ from numatune.compat import override
 from numatune.errors import Problem
 from numatune.profile import when
 from numatune.profile.failed import Circle, Failed
-from numatune.profile.reader import plain_or_text
+from numatune.profile.scalars import Trap, plain
 from numatune.profile.tree import Branch, Entry, Leaf, Node, Path, Row, problem
 from numatune.settings.model import Source
 from numatune.topology.model import Topology
@@ -105,12 +105,12 @@ class Evaluation:
 
     def _unmet(self, node: Branch, path: Path) -> str:
         """The first reason why one of the node's conditions does not hold, "" when all do."""
+        first = ""
         for condition in node.whens:
             reason, problems = self.host.unmet(condition, path)
             self.problems += problems
-            if reason:
-                return reason
-        return ""
+            first = first or reason
+        return first
 
 
 class Host:
@@ -137,12 +137,13 @@ class Host:
         data = evaluation.entry(Entry(condition.source, condition), (*path, "when"))
         if evaluation.problems:
             return "its condition cannot be judged", evaluation.problems
-        try:
-            return when.unmet(data, self.topology), []
-        except when.Invalid as error:
-            inner = (*path, "when", error.key) if error.key else (*path, "when")
+        reason, invalid = when.unmet(data, self.topology)
+        problems = []
+        for wrong in invalid:
+            inner = (*path, "when", wrong.key) if wrong.key else (*path, "when")
             source = evaluation.sources.get(inner, condition.source)
-            return "its condition is none", [problem(source, inner, error.found, error.accepted, error.hint)]
+            problems.append(problem(source, inner, wrong.found, wrong.accepted, wrong.hint))
+        return ("its condition is none" if problems else reason), problems
 
     def _engine(self) -> Expressions:
         if self._expressions is None:
@@ -194,7 +195,10 @@ def variables(tree: Branch, given: Mapping[str, str]) -> tuple[dict[str, Entry],
             known = ", ".join(sorted(made)) or "none: this profile has no variables"
             problems.append(problem(source, (), "no such variable", known, hint))
             continue
-        made[name] = Entry(source, Leaf(plain_or_text(text), source, text))
+        try:
+            made[name] = Entry(source, Leaf(plain(text), source, text))
+        except Trap as trap:
+            problems.append(problem(source, (), f"{text} is {trap.kind}", "decimal numbers", trap.hint))
     return made, problems
 
 

@@ -32,6 +32,7 @@ class Variables(View):
     """`vars`: each worked out when it is first asked for."""
 
     __slots__ = ("_made", "_names", "_open", "_work_out")
+    called = "vars"
 
     def __init__(self, names: frozenset[str], work_out: Callable[[str], Value]) -> None:
         self._names = names
@@ -130,8 +131,7 @@ def _plain(value: Any) -> Value:
     if isinstance(value, list | tuple):
         return tuple(_plain(item) for item in value)
     if isinstance(value, View):
-        name = type(value).__name__.removesuffix("View").lower()
-        raise Failed(f"{name} as a whole", f"one of its parts: {', '.join(sorted(value.public))}")
+        raise Failed(f"{value.called} as a whole", f"one of its parts: {', '.join(sorted(value.public))}")
     str(value)  # an undefined name says here which one it is
     raise Failed("something that is no value", "a number, a text, a set or a list", "is it a function without ( )?")
 

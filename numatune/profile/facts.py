@@ -27,6 +27,7 @@ class View:
     """Base of what a template may look into."""
 
     __slots__ = ()
+    called: ClassVar[str] = ""
     public: ClassVar[frozenset[str]] = frozenset()
 
     def item(self, key: object) -> object:
@@ -38,6 +39,7 @@ class View:
 class NodeView(View):
     """One node: `id`, `cpus` (online), `memory` (bytes), `kind`, `first_cores(n)`."""
 
+    called = "a node"
     public = frozenset({"id", "cpus", "memory", "kind", "first_cores"})
 
     node: Node
@@ -79,6 +81,7 @@ class NodesView(View):
             where a server can be put    cpu_only     CPUs without memory
     """
 
+    called = "nodes"
     public = frozenset({"all", "cpu", "cpu_only", "memory", "memory_only", "first_cores"})
 
     all: CpuSet
@@ -103,6 +106,7 @@ class NodesView(View):
 class CpusView(View):
     """CPUs by state, as sets: `online`, `offline`, `isolated`, `nohz_full`; `first(n)` of the online ones; `count`."""
 
+    called = "cpus"
     public = frozenset({"online", "offline", "isolated", "nohz_full", "first", "count"})
 
     online: CpuSet
@@ -124,6 +128,7 @@ class CpusView(View):
 class MemoryView(View):
     """Bytes: `total`, and `smallest_node`, of the nodes that have CPUs and memory."""
 
+    called = "memory"
     public = frozenset({"total", "smallest_node"})
 
     topology: Topology
@@ -144,6 +149,7 @@ class MemoryView(View):
 class DeviceView(View):
     """One PCI device: `address`, `kind`, `driver`, `node` (none when unknown), `cpus` (of its node, or all)."""
 
+    called = "a device"
     public = frozenset({"address", "kind", "driver", "node", "cpus"})
 
     address: str
@@ -160,6 +166,7 @@ class DevicesView(View):
     kind  accelerator, nic, nvme, infiniband
     """
 
+    called = "devices"
     public = frozenset({"count", "nodes"})
 
     topology: Topology

@@ -59,6 +59,7 @@ def find(name: str, *, beside: Found | None = None, where: str = "", etc: str = 
     known = sorted({Path(found.path).stem for found in catalogue(etc=etc)})
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {close[0]}?" if close else "a path holds a / or ends in .yaml"
+    hint = f"did you mean ./{name}.yaml?" if not beside and Path(f"{name}.yaml").is_file() else hint
     raise ProfileError((Problem(where, f"no profile {name}", ", ".join(known) or "a path", hint),))
 
 

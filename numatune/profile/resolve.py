@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -18,6 +19,7 @@ from numatune.settings.model import Setting
 from numatune.settings.plan import ProfileInfo
 from numatune.topology.model import Topology
 
+_INDEX: Final = re.compile(r"\[[0-9]+\]")
 OWN_KEYS: Final = ("name", "summary", "version", "requires", "extends", "vars", "devices", "disruption", "on_error")
 WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "disruption": ("forbid", "allow"),
@@ -48,8 +50,7 @@ def resolve(document: Document, topology: Topology) -> Resolved:
     work.check_top()
     settings = work.settings()
     if work.problems:
-        order = list(document.files)
-        raise ProfileError(tuple(dict.fromkeys(sorted(work.problems, key=lambda found: _place(found, order)))))
+        raise ProfileError(_in_order(work.problems, list(document.files)))
     return Resolved(
         document.profiles(),
         tuple(settings),
@@ -172,6 +173,14 @@ def _same(old: Node, new: Node) -> bool:
 
 def _shown(node: Node) -> str:
     return (node.text or "null") if isinstance(node, Leaf) else "a list" if isinstance(node, Row) else "a mapping"
+
+
+def _in_order(problems: Sequence[Problem], files: Sequence[str]) -> tuple[Problem, ...]:
+    """Each once, by file and line. What is looked at twice may have another index in a list that was shortened."""
+    found: dict[tuple[str, str], Problem] = {}
+    for each in sorted(problems, key=lambda problem: _place(problem, files)):
+        found.setdefault((_INDEX.sub("[]", each.where), each.found), each)
+    return tuple(found.values())
 
 
 def _place(found: Problem, order: Sequence[str]) -> tuple[int, int]:

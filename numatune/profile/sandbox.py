@@ -163,7 +163,7 @@ def _names_of(obj: Any) -> frozenset[str]:
 def _called(value: Any) -> str:
     """A value by kind, for messages."""
     if isinstance(value, View):
-        return type(value).__name__.removesuffix("View").lower()
+        return value.called
     if isinstance(value, bool | None):
         return str(value).lower()
     if isinstance(value, str):

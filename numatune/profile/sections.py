@@ -67,6 +67,7 @@ class Sections:
         """Mistakes in what does not apply here are mistakes all the same. `whole`: nothing of the section applies."""
         everything = Evaluation(self.host, ignore_when=True)
         data = everything.entry(entry, (knob.name,), live=not whole)
+        self.problems += everything.problems
         section = [] if data is MISSING else parse(knob.model, data)
         if isinstance(section, list):
             skipped: Iterable[Path] = {(knob.name,)} if whole else everything.skipped

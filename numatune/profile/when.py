@@ -29,21 +29,33 @@ class Invalid(ValueError):  # noqa: N818  # reads as what the condition is
         self.hint = hint
 
 
-def unmet(conditions: Any, topology: Topology) -> str:
-    """Why the conditions do not hold on this host, "" when they do. Raises Invalid."""
+def unmet(conditions: Any, topology: Topology) -> tuple[str, tuple[Invalid, ...]]:
+    """Why the conditions do not hold on this host, "" when they do; and those that are none."""
     if not isinstance(conditions, Mapping) or not conditions:
-        raise Invalid("", "no condition", f"a mapping with {', '.join(_CONDITIONS)}")
-    reasons = []
+        return "", (Invalid("", "no condition", f"a mapping with {', '.join(_CONDITIONS)}"),)
+    reasons: list[str] = []
+    invalid: list[Invalid] = []
     for key, wanted in conditions.items():
-        if key not in _CONDITIONS:
-            close = difflib.get_close_matches(key, _CONDITIONS, n=1)
-            hint = f"did you mean {close[0]}?" if close else ""
-            raise Invalid(key, f"unknown key {key}", ", ".join(_CONDITIONS), hint)
-        alternatives = wanted if isinstance(wanted, list | tuple) else (wanted,)
-        answers = [_CONDITIONS[key](key, alternative, topology) for alternative in alternatives]
-        if answers and "" not in answers:
-            reasons.append(answers[0] if len(answers) == 1 else f"{key}: {', '.join(map(_text, alternatives))}")
-    return "; ".join(reasons)
+        try:
+            reasons += _unmet(key, wanted, topology)
+        except Invalid as error:
+            invalid.append(error)
+    return "; ".join(reasons), tuple(invalid)
+
+
+def _unmet(key: str, wanted: Any, topology: Topology) -> list[str]:
+    """The reason why one condition does not hold, none when it does. Raises Invalid."""
+    if key not in _CONDITIONS:
+        close = difflib.get_close_matches(key, _CONDITIONS, n=1)
+        hint = f"did you mean {close[0]}?" if close else ""
+        raise Invalid(key, f"unknown key {key}", ", ".join(_CONDITIONS), hint)
+    alternatives = wanted if isinstance(wanted, list | tuple) else (wanted,)
+    answers = [_CONDITIONS[key](key, alternative, topology) for alternative in alternatives]
+    if "" in answers:
+        return []
+    if len(answers) == 1:
+        return answers
+    return [f"{key}: {', '.join(map(_text, alternatives)) or 'none of nothing'}"]
 
 
 def _kernel(key: str, wanted: Any, topology: Topology) -> str:
