@@ -12,7 +12,6 @@ from typing import Any
 
 from fakes.tree_devices import devices
 from fakes.tree_kernel import cgroups, sysctls, thp
-
 from numatune.cpus import CpuSet
 from numatune.host.memory import MemoryTree
 
