@@ -15,7 +15,7 @@ def figure(guard: Guard, want: str, have: str | None, reader: Reader) -> str:
         case Refuse(figure=said):
             return said
         case FitsFree():
-            return _fits_free(guard, int(want), int(have or 0), reader)
+            return _fits_free(guard, int(want), _number(have) or 0, reader)
         case NotBelow(used=path):
             size, used = bytes_of(want), _number(reader.read(path).text)
             if size is None or used is None or size >= used:
