@@ -30,10 +30,10 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Confirm, and say what is kept."""
-    from numatune.api import confirming, hosts
+    from numatune import api
     from numatune.cli.output import say, say_json
 
-    done = confirming.confirm(hosts.open_host(args.root, live=args.root_is_live), wait=args.wait)
+    done = api.confirm(api.open_host(args.root, live=args.root_is_live), wait=args.wait)
     if args.json:
         say_json({"format": 1, "run": done.waiting.run, "until": done.waiting.until, "stopped": done.stopped})
     elif done.stopped:

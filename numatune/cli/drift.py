@@ -51,17 +51,17 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare, and print what differs."""
-    from numatune.api import drifting, hosts
+    from numatune import api
 
     if args.profiles or args.repair or args.var:
         _check(args)
     if args.repair:
-        found = drifting.repair(hosts.open_host(args.root, live=args.root_is_live), wait=args.wait)
+        found = api.repair(api.open_host(args.root, live=args.root_is_live), wait=args.wait)
     else:
-        reader = hosts.open_reader(args.root, live=args.root_is_live)
-        if not (args.profiles or args.json or args.verbose) and drifting.clean(reader):
+        reader = api.open_reader(args.root, live=args.root_is_live)
+        if not (args.profiles or args.json or args.verbose) and api.clean(reader):
             return 0
-        found = drifting.drift(reader, _request(args) if args.profiles else None)
+        found = api.drift(reader, _request(args) if args.profiles else None)
     _print(found, args)
     return options.exit_code(found.counted, args)
 

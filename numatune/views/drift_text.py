@@ -95,11 +95,10 @@ def _others(found: Drift) -> tuple[tuple[str, int], ...]:
 
 
 def _summary(found: Drift, style: Style) -> str:
-    what = "the last apply" if found.stored else "its profile"
     parts = [f"{plural(found.counted, 'difference')} from {' '.join(info.name for info in found.profiles)}"]
     parts += [f"{count} {word}" for word, count in _others(found) if count]
     if found.since:
         when = found.since.replace("T", " ").replace("Z", " UTC")
         run = f", run {found.run}" if found.run else ""
-        parts.append(f"{'applied' if found.stored else what} {when}{run}")
+        parts.append(f"{'applied' if found.stored else 'last apply'} {when}{run}")
     return style.paint(style.separator.join(parts), "bold")

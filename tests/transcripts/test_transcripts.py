@@ -81,5 +81,5 @@ def _typed(command: str) -> list[str]:
 
 def _pattern(line: str) -> str:
     if line.strip() == "...":
-        return r"(?:.*\n?)*?.*"
+        return r"(?:.*\n)*?.*"
     return r".*?".join(re.escape(part) for part in line.rstrip().split("..."))
