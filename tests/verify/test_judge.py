@@ -76,6 +76,7 @@ def test_what_another_setting_has_yet_to_make_is_drift():
     said = judge(needy, known, Asking(AskedHost(absent)))
     assert (said.status, "x:dir comes first" in said.message) == (Status.DRIFTED, True)
     assert judge(needy, known, Asking(AskedHost(absent | there))).status is Status.UNSUPPORTED
+    assert judge(needy, {}, Asking(AskedHost(absent))).status is Status.UNSUPPORTED  # its maker was not asked for
 
 
 def test_a_key_with_an_equals_sign_is_never_given_to_sysctl():
