@@ -127,12 +127,16 @@ def _confirmed(made: Plan, args: argparse.Namespace) -> bool:
 def _print(done: Applied, args: argparse.Namespace) -> None:
     from numatune.cli.output import say, say_json
 
+    back = done.taken_back.run if done.taken_back else None
     if args.json:
         from numatune.views import plan_json
 
-        say_json(plan_json.report(done.plan, done.outcomes, done.run))
-    else:
-        from numatune.cli.terminal import style
-        from numatune.views import plan_text
+        say_json(plan_json.report(done.plan, done.outcomes, done.run, back))
+        return
+    from numatune.cli.terminal import style
+    from numatune.views import plan_text
 
-        say(plan_text.report(done.plan, done.outcomes, style(args), run=done.run, verbose=args.verbose))
+    shown = plan_text.report(
+        done.plan, done.outcomes, style(args), run=done.run, taken_back_by=back, verbose=args.verbose
+    )
+    say(shown)

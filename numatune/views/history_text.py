@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from numatune.settings.codecs import shown
 from numatune.settings.history import PastRow, PastRun
 from numatune.settings.plan import Action
-from numatune.views.plan_text import profile_line
+from numatune.views.names import profile_line
 from numatune.views.style import Paint, Style, plural
 
 _PAINTS: dict[str, Paint] = {"in force": "green", "cut off": "red", "incomplete": "red", "running": "cyan"}

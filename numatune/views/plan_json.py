@@ -27,10 +27,16 @@ def plan(made: Plan) -> Json:
     return {**_head(made), "settings": [row(change) for change in made.rows], "summary": summary(made.rows)}
 
 
-def report(made: Plan, outcomes: Mapping[SettingId, Outcome], run: int | None) -> Json:
-    """What was done: the rows of the plan with what came of them. `run`: None when nothing was written."""
+def report(
+    made: Plan, outcomes: Mapping[SettingId, Outcome], run: int | None, taken_back_by: int | None = None
+) -> Json:
+    """What was done: the rows of the plan with what came of them. `run`: None when nothing was written.
+
+    taken_back_by  the rollback that undid all of it, because a write was refused
+    """
     rows = [row(change, outcomes.get(change.setting.id)) for change in made.rows]
-    return {**_head(made), "run": run, "settings": rows, "summary": summary(made.rows, outcomes)}
+    runs = {"run": run, "taken_back_by": taken_back_by}
+    return {**_head(made), **runs, "settings": rows, "summary": summary(made.rows, outcomes)}
 
 
 def row(change: Change, outcome: Outcome | None = None) -> Json:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from numatune.settings.model import Impact, SettingId
 from numatune.settings.plan import Action, Change, HostInfo, Outcome, Plan, ProfileInfo, Status, counts
+from numatune.views.names import profile_line
 from numatune.views.rows import rows
 from numatune.views.style import Style
 from numatune.views.table import table
@@ -27,23 +28,34 @@ def plan(made: Plan, style: Style, *, again: str = "", verbose: bool = False) ->
     return "\n".join([*lines, "", *_summary(made, style), *(_next(made, style, again) if again else ())])
 
 
-def report(
-    made: Plan, outcomes: Mapping[SettingId, Outcome], style: Style, *, run: int | None, verbose: bool = False
+def report(  # noqa: PLR0913  # a report tells what became of a plan, and of its run
+    made: Plan,
+    outcomes: Mapping[SettingId, Outcome],
+    style: Style,
+    *,
+    run: int | None,
+    taken_back_by: int | None = None,
+    verbose: bool = False,
 ) -> str:
-    """What was done. `run`: the number that rollback takes; None when nothing was to do."""
+    """What was done. `run`: the number that rollback takes; None when nothing was to do.
+
+    taken_back_by  the rollback that undid all of it, because a write was refused
+    """
     done = table(rows(made.rows, outcomes, verbose=verbose), style, verbose=verbose)
-    lines = [*_head("Applied", made.profiles, made.host, style), *done, "", *_results(made.rows, outcomes, style)]
-    if run is not None and any(outcome.changed for outcome in outcomes.values()):
+    lines = [
+        *_head("Applied" if taken_back_by is None else "Tried", made.profiles, made.host, style),
+        *done,
+        "",
+        *_results(made.rows, outcomes, style),
+    ]
+    if taken_back_by is not None:
+        lines += style.wrap(f"A write was refused, so run {run} was taken back (run {taken_back_by}).")
+    elif run is not None and any(outcome.changed for outcome in outcomes.values()):
         lines += _command(f"Take run {run} back with:", "sudo numatune rollback", style)
     elif run is None:
         left = any(counts(change.setting, change.status, applying=True) for change in made.rows)
         lines.append("Nothing could be done." if left else "Nothing was to do.")
     return "\n".join(lines)
-
-
-def profile_line(profiles: Sequence[ProfileInfo]) -> str:
-    """``serving-host 2026.11 (3f9a01c2), mine (91b2c3d4)``."""
-    return ", ".join(" ".join(filter(None, (p.name, p.version, f"({p.hash[:8]})" if p.hash else ""))) for p in profiles)
 
 
 def _head(verb: str, profiles: Sequence[ProfileInfo], host: HostInfo, style: Style) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from numatune.settings.model import SettingId
 from numatune.settings.plan import Action, Change, Outcome, Plan, Status
-from numatune.views.plan_text import profile_line
+from numatune.views.names import profile_line
 from numatune.views.rows import rows
 from numatune.views.style import Style
 from numatune.views.table import table

@@ -6,7 +6,7 @@ from collections import Counter
 
 from numatune.settings.plan import Change, Plan, Status, counts, differences
 from numatune.settings.targets import OwnedFile
-from numatune.views.plan_text import profile_line
+from numatune.views.names import profile_line
 from numatune.views.rows import Row
 from numatune.views.style import Segment, Style, plural
 from numatune.views.table import table
