@@ -35,8 +35,8 @@ def test_transcript(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     _lay(yaml.safe_load(head), tmp_path, monkeypatch)
     for command, expected in _steps(body):
         seen = _typed(command)
-        pattern = "\n".join(_pattern(line) for line in expected)
-        assert re.fullmatch(pattern, "\n".join(seen)), "\n".join(
+        pattern = "".join(map(_pattern, expected))
+        assert re.fullmatch(pattern, "".join(f"{line}\n" for line in seen)), "\n".join(
             [f"{file.name}: $ {command}", *difflib.unified_diff(expected, seen, "expected", "seen", n=99, lineterm="")]
         )
 
@@ -80,6 +80,7 @@ def _typed(command: str) -> list[str]:
 
 
 def _pattern(line: str) -> str:
+    """Of one line, with its end. No part of it matches a line's end in two ways, so that a mismatch is soon known."""
     if line.strip() == "...":
-        return r"(?:.*\n)*?.*"
-    return r".*?".join(re.escape(part) for part in line.rstrip().split("..."))
+        return r"(?:[^\n]*\n)*?"
+    return "[^\n]*?".join(re.escape(part) for part in line.rstrip().split("...")) + r"\n"
