@@ -41,6 +41,11 @@ def path_of(folder: str, run: int) -> str:
     return f"{folder}/{run:06}{SUFFIX}"
 
 
+def reserve_of(folder: str, run: int) -> str:
+    """The room that a run keeps for the journal of its rollback."""
+    return f"{folder}/{run:06}{RESERVE}"
+
+
 class FileJournal:
     """The journal of one run in the folder of all runs.
 
@@ -97,7 +102,7 @@ class FileJournal:
         """A new file; or, for a rollback, the largest room that the runs it takes back have left for it."""
         if os.path.lexists(self.path):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.path)
-        rooms = [path for run in self._undone if os.path.exists(path := _reserve_of(self._folder, run))]  # noqa: PTH110  # pathlib costs a start-up
+        rooms = [path for run in self._undone if os.path.exists(path := reserve_of(self._folder, run))]  # noqa: PTH110  # pathlib costs a start-up
         if rooms:
             os.rename(max(rooms, key=os.path.getsize), self.path)  # noqa: PTH104  # as above
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
@@ -106,7 +111,7 @@ class FileJournal:
 
     def _reserve(self, size: int, *, needed: bool) -> None:
         """Room for the journal of a rollback of this run. A rollback, which may meet a full disk, goes without."""
-        path = _reserve_of(self._folder, self._start.run if self._start else 0)
+        path = reserve_of(self._folder, self._start.run if self._start else 0)
         try:
             fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
             try:
@@ -138,7 +143,7 @@ class FileJournal:
             done.append(self._start.run)
         for run in done:
             with contextlib.suppress(OSError):
-                os.unlink(_reserve_of(self._folder, run))  # noqa: PTH108  # as above
+                os.unlink(reserve_of(self._folder, run))  # noqa: PTH108  # as above
 
     def _abandon(self) -> None:
         if self._fd < 0:
@@ -148,10 +153,10 @@ class FileJournal:
         run = self._start.run if self._start else 0
         with contextlib.suppress(OSError):
             if self._undone:
-                os.rename(self.path, _reserve_of(self._folder, self._undone[-1]))  # noqa: PTH104  # as above
+                os.rename(self.path, reserve_of(self._folder, self._undone[-1]))  # noqa: PTH104  # as above
             else:
                 os.unlink(self.path)  # noqa: PTH108  # as above
-                os.unlink(_reserve_of(self._folder, run))  # noqa: PTH108  # as above
+                os.unlink(reserve_of(self._folder, run))  # noqa: PTH108  # as above
 
     def _failed(self, error: OSError, hint: str) -> StateError:
         found = "no room for the journal" if error.errno in _NO_ROOM else "the journal cannot be written"
@@ -231,10 +236,6 @@ def _room(records: Iterable[Record]) -> int:
             acks = 2 * (len(dumps(Ack(record.seq, 0, None))) + texts + _SLACK)
             size += len(_line(record)) + acks + len(record.setting.id) + _SLACK
     return size
-
-
-def _reserve_of(folder: str, run: int) -> str:
-    return f"{folder}/{run:06}{RESERVE}"
 
 
 def _allocate(fd: int, size: int) -> None:

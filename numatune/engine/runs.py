@@ -161,15 +161,25 @@ def records(runs: Iterable[Run]) -> tuple[Record, ...]:
 
 
 def prune(folder: str) -> tuple[int, ...]:
-    """Drop the oldest journals beyond KEPT, but none that is still to be taken back. Their numbers."""
+    """Drop the oldest journals beyond KEPT, but none that is still to be taken back, and room that nobody needs.
+
+    The numbers of the runs that are dropped. Only with the lock held: a run that has just begun looks like none.
+    """
     runs = listed(folder)
     needed = {run.number for run in to_take_back(runs)}
     old = [run for run in runs[:-KEPT] if run.number not in needed and not _serves(run, needed)]
     for run in old:
-        for path in (run.path, run.path.removesuffix(journal.SUFFIX) + journal.RESERVE):
-            with contextlib.suppress(OSError):
-                os.unlink(path)  # noqa: PTH108  # as above
+        _unlink(run.path)
+    roomy = {journal.reserve_of(folder, run.number) for run in runs if run.number in needed or _serves(run, needed)}
+    for name in os.listdir(folder) if runs else ():  # noqa: PTH208  # as above
+        if name.endswith(journal.RESERVE) and f"{folder}/{name}" not in roomy:
+            _unlink(f"{folder}/{name}")
     return tuple(run.number for run in old)
+
+
+def _unlink(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)  # noqa: PTH108  # as above
 
 
 def _serves(run: Run, needed: set[int]) -> bool:

@@ -86,7 +86,7 @@ class Owned:
     """fold(records): what numatune holds on this host and what to give back.
 
     in_doubt  the run was cut off while this one was being written (at most one a run): `writes` may hold, or not
-    coupled   the run was cut off after a write that moves this one too, before that was read back: any value may be ours
+    coupled   the run was cut off after a write that moves this one too, and before that was read: any value may be ours
     """
 
     setting: Setting

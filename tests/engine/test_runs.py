@@ -224,12 +224,14 @@ def test_many_repairs_after_the_end_hide_nothing(machine: Machine):
 def test_the_newest_are_kept_and_all_that_are_still_to_be_taken_back(machine: Machine, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(runs, "KEPT", 3)
     machine.apply(stat_interval="9")
+    Path(f"{machine.folder}/000077.reserve").write_bytes(b"left by a kill")
     for number in range(4):
         machine.apply(swappiness=str(number))
         machine.roll_back()
     assert runs.prune(machine.folder) == (2, 3, 4, 5, 6)
     assert [run.number for run in runs.listed(machine.folder)] == [1, 7, 8, 9]
     assert runs.prune(machine.folder) == ()
+    assert [path.name for path in Path(machine.folder).glob("*.reserve")] == ["000001.reserve"]
     assert runs.next_number(machine.folder) == 10
     machine.roll_back()
     assert machine.kernel.files[STAT] == "1\n"

@@ -29,14 +29,23 @@ def _cases() -> list[Case]:
         if kind != "codec"
         for case in cases
     ]
-    assert {kind for _, kind, _ in found} <= {"same", "different", "holds", "writes", "back", "no_value"}
+    assert {kind for _, kind, _ in found} <= {
+        "same",
+        "different",
+        "holds",
+        "writes",
+        "back",
+        "between",
+        "apart",
+        "no_value",
+    }
     return found
 
 
 CASES = _cases()
 
 
-def stands(case: Case) -> bool:
+def stands(case: Case) -> bool:  # noqa: PLR0911  # one return a kind of case
     codec, kind, texts = case
     match kind:
         case "same":
@@ -53,6 +62,8 @@ def stands(case: Case) -> bool:
         case "back":
             original, have, expected = texts
             return list(codec.back(original, have)) == expected
+        case "between" | "apart":
+            return codec.between(*texts) is (kind == "between")
         case _:
             return _is_no_value(codec, *texts)
 

@@ -26,6 +26,11 @@ class Choice(Codec):
     def spell(self, want: str, have: str | None) -> tuple[str, ...]:
         return (self.show(want),)
 
+    @override
+    def between(self, before: str, want: str, now: str) -> bool:
+        """cpuset.cpus.partition takes ``root`` and then reads ``root invalid (why)`` where it cannot be one."""
+        return self.show(now).startswith(f"{self.show(want)} invalid")
+
 
 @dataclass(frozen=True, slots=True)
 class Words(Codec):
