@@ -1,8 +1,26 @@
-"""Makes `fakes` importable and marks what a machine cannot run."""
+"""Makes `fakes` importable and lets tests that write to this machine's kernel run one at a time."""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent))
+
+LOCK = Path("/run/numatune-tests.lock")
+
+
+@pytest.fixture(autouse=True)
+def _alone(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Two test runs on one machine, each comparing the kernel with what it was, wait for each other."""
+    if request.node.get_closest_marker("live") is None or os.geteuid() != 0:
+        yield
+        return
+    with LOCK.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
