@@ -68,25 +68,16 @@ def _of_profiles(reader: Reader, request: Request) -> _Asked:
 
 def _of_applied(reader: Reader, memory: Memory) -> _Asked:
     """The applied set: its values as they are stored, or worked out anew where the host is no longer the same."""
-    from numatune import profile
+    from numatune.api import anew
     from numatune.discover import discover
-    from numatune.engine import applied
     from numatune.errors import StateError
-    from numatune.topology.resolve import with_overrides
 
     stored = memory.applied
     if stored is None or not stored.parts:
         raise StateError("", "nothing is applied here", hint="numatune verify PROFILE compares with a profile")
-    topology = discover(reader, ())
-    if topology.fingerprint == stored.fingerprint:
-        return _Asked(stored.profiles, stored.settings, topology)
-    made = []
-    for part in stored.parts:
-        document = profile.restore(part.stored)
-        now = with_overrides(discover(reader, document.reads), document.overrides)
-        made.append((part, profile.resolve(document, now).settings))
-    anew = "this host is no longer made of the same parts"
-    return _Asked(stored.profiles, applied.compose(made), topology, anew)
+    topology, changed = discover(reader, ()), anew.why(stored, reader)
+    settings = anew.settings(stored, reader) if changed else stored.settings
+    return _Asked(stored.profiles, settings, topology, changed)
 
 
 def _row(setting: Setting, said: Verdict, memory: Memory) -> Change:

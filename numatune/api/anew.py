@@ -1,0 +1,37 @@
+"""The applied set on a host that has changed: why its stored values may not do, and what they would be now."""
+
+from __future__ import annotations
+
+from numatune.compat import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numatune.host.protocol import Reader
+    from numatune.settings.applied import AppliedSet
+    from numatune.settings.model import Setting
+
+
+def why(stored: AppliedSet, reader: Reader) -> str:
+    """Why the stored values may no longer be what the stored profiles mean here; "" when they are."""
+    from numatune.discover import fingerprint
+    from numatune.engine import applied
+
+    if stored.fingerprint != fingerprint(reader):
+        return "the host has other nodes, CPUs, devices, interrupts or another kernel than at the last apply"
+    now = dict(applied.interrupts(stored.settings, reader))
+    moved = [device for device, held in stored.interrupts if now.get(device) != held]
+    return f"the interrupts of {', '.join(moved)} have other numbers than at the last apply" if moved else ""
+
+
+def settings(stored: AppliedSet, reader: Reader) -> tuple[Setting, ...]:
+    """What the stored profiles want of the host as it is now. Raises ProfileError."""
+    from numatune import profile
+    from numatune.discover import discover
+    from numatune.engine import applied
+    from numatune.topology.resolve import with_overrides
+
+    resolved = []
+    for part in stored.parts:
+        document = profile.restore(part.stored)
+        topology = with_overrides(discover(reader, document.reads), document.overrides)
+        resolved.append((part, profile.resolve(document, topology).settings))
+    return applied.compose(resolved)
