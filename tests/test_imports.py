@@ -60,6 +60,7 @@ def test_help_of_the_whole_imports_no_command(tmp_path: Path) -> None:
     assert names == {
         "numatune.cli",
         "numatune.cli.commands",
+        "numatune.cli.help",
         "numatune.cli.main",
         "numatune.cli.output",
         "numatune.cli.parser",

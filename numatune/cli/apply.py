@@ -14,15 +14,14 @@ if TYPE_CHECKING:
 
 _EXAMPLES = f"""\
 Examples
-  sudo numatune apply llm-inference                   shows the plan and asks first
-  sudo numatune apply llm-inference --yes             for scripts: nobody is there to ask
-  sudo numatune apply llm-inference --only sysctl,thp two sections
-  numatune apply llm-inference --check                the plan, nothing else
-  sudo numatune apply a.yaml --on-error rollback      all of it or nothing
-  sudo numatune apply --plan today.plan               as saved by plan --out, if
-                                                      the host has not moved
-  sudo numatune apply a.yaml --confirm-within 10m     taken back after that time
-                                                      unless numatune confirm comes
+  sudo numatune apply llm-inference                shows the plan, asks first
+  sudo numatune apply llm-inference --yes          where nobody can be asked
+  sudo numatune apply llm-inference --only thp,irq two sections
+  numatune apply llm-inference --check             the plan, nothing else
+  sudo numatune apply a.yaml --on-error rollback   all of it or nothing
+  sudo numatune apply --plan today.plan            if the host has not moved
+  sudo numatune apply a.yaml --confirm-within 10m  taken back after that time
+                                                   unless you confirm
 
 What was there before is kept: numatune rollback gives it back, also after a
 kill or a power cut in the middle. Applying twice changes nothing the second

@@ -23,7 +23,7 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "explain",
         parents=[common],
-        description="Tell what a setting is: what it does, its range, its side effects, where its value comes from,\n"
+        description="Tell what a setting is: what it does, its range, its side effects, where its value comes from, "
         "and what it holds here against what the applied profile wants. Changes nothing, needs no root.",
         epilog=_EXAMPLES,
     )

@@ -14,9 +14,10 @@ DIFFERENCES = 2
 
 SYMBOLS = """\
 Symbols
-  ~ change   + create   - delete   ↻ restart, or a reboot that is needed   ↩ give back
-  ! differs and stays so   ≈ clamped by the kernel   ✗ denied or failed   ? not on this kernel
-  … in force later   · the kernel owns it   ○ does not apply here   ✓ as wanted"""
+  ~ change   + create   - delete   ↻ restart or reboot   ↩ give back
+  ! differs and stays so   ≈ clamped by the kernel   ✗ denied or failed
+  ? not on this kernel   … in force later   · the kernel owns it
+  ○ does not apply here   ✓ as wanted"""
 
 
 def add_profiles(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:

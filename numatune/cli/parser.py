@@ -7,6 +7,7 @@ import sys
 from importlib import import_module
 
 from numatune.cli.commands import COMMANDS, GROUPS
+from numatune.cli.help import HelpFormatter
 from numatune.cli.output import say
 from numatune.compat import override
 
@@ -30,7 +31,7 @@ Examples
   sudo numatune apply llm-inference       make it so: shows the plan, asks first
   numatune drift                          has anything moved since?
   sudo numatune rollback                  give back what was there before
-  numatune --root host.tar.gz plan my.yaml   the plan for a captured host
+  numatune --root host.tar plan my.yaml   the plan for a captured host
 
 Exit codes
   0 done or clean    1 a known error    2 differences remain    3 unexpected
@@ -43,7 +44,7 @@ class Parser(argparse.ArgumentParser):
     """Raises UsageError instead of exiting, keeps examples as they are written, takes no abbreviated options."""
 
     def __init__(self, **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        options.setdefault("formatter_class", HelpFormatter)
         super().__init__(allow_abbrev=False, **options)
 
     @override
@@ -77,7 +78,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     top = _TopParser(
         prog="numatune",
         parents=[common],
-        usage="numatune [--root DIR|TAR [--root-is-live]] [--json] [--no-color] [-v] COMMAND ...",
+        usage="numatune [--root DIR|TAR [--root-is-live]] [--json] [--no-color] [-v]\n                COMMAND ...",
     )
     top.add_argument("--version", action="version", version=_version(), help="print the version and exit")
     name = _command(argv)
