@@ -51,12 +51,16 @@ def repair(host: Host, *, wait: float = 60.0) -> Drift:
 
 def remember_clean(host: Host) -> None:
     """After an apply: if the host is clean, write down what it answered, so that `clean` is quick."""
+    from numatune.api.memory import recall
     from numatune.engine import paths, witness
 
     state = paths.state(host.root)
     recorder = witness.Recorder(host)
-    found = _from_stored(recorder)
-    if not found.anew and not any(row.counted or row.change.held for row in found.rows):
+    memory = recall(recorder)
+    stored = memory.applied
+    if stored is None or _why_anew(stored, recorder):
+        return
+    if not any(map(_visible, _rows(stored.settings, stored, memory, recorder))):
         witness.save(paths.witness(state), paths.applied(state), recorder.answers)
 
 
@@ -117,7 +121,7 @@ def _rows(settings: Sequence[Setting], stored: AppliedSet, memory: Memory, reade
 
     seen = observe(settings, reader, name_conflicts=False)
     rows = _judged(settings, seen, stored, memory)
-    if not any(row.counted or row.change.held for row in rows):
+    if not any(map(_visible, rows)):
         return rows
     return _judged(settings, conflicts.named(settings, seen, reader), stored, memory)
 
@@ -129,6 +133,11 @@ def _judged(
 
     options = Options(allow_disruption=any(part.allow_disruption for part in stored.parts))
     return _compared(diff(settings, seen, options, memory.remembered), stored, memory)
+
+
+def _visible(row: DriftRow) -> bool:
+    """Whether somebody is told of it."""
+    return row.counted or bool(row.change.held)
 
 
 def _rows_anew(reader: Reader) -> tuple[DriftRow, ...]:
@@ -175,28 +184,26 @@ def _repaired(host: Host) -> Drift:
         return found
     chosen = runs.choose(runs.listed(paths.runs(paths.state(host.root))), every=True)
     records = runs.records(chosen.runs)
-    ledger, boot = fold(records), boot_id(host)
+    ledger, boot, files = fold(records), boot_id(host), {run.number: run for run in chosen.runs}
     often = repair.repairs(records, when.stamp(-when.DAY))
-    todo = {row.change.setting.id: row for row in found.rows if repair.repairable(row, ledger, boot)}
-    stopped = {sid for sid in todo if often[sid] >= repair.LIMIT}
-    files = {run.number: run for run in chosen.runs}
-    owning = {sid: files[ledger[sid].run] for sid in todo if sid not in stopped}
-    outcomes = _put_back({sid: todo[sid] for sid in owning}, owning, host)
-    rows = []
+    todo: dict[SettingId, tuple[DriftRow, Run]] = {}
+    notes: dict[SettingId, str] = {}
     for row in found.rows:
         sid = row.change.setting.id
-        if sid in stopped:
-            rows.append(replace(row, note=repair.given_up(row)))
-        elif sid in outcomes:
-            rows.append(_marked(row, outcomes[sid]))
+        if not repair.repairable(row, ledger, boot):
+            continue
+        run = files[ledger[sid].run]
+        if run.end is None:
+            notes[sid] = repair.CUT_OFF
+        elif often[sid] >= repair.LIMIT:
+            notes[sid] = repair.given_up(row)
         else:
-            rows.append(row)
-    return replace(found, rows=tuple(rows))
+            todo[sid] = (row, run)
+    outcomes = _put_back(todo, host)
+    return replace(found, rows=tuple(_marked(row, notes, outcomes) for row in found.rows))
 
 
-def _put_back(
-    rows: Mapping[SettingId, DriftRow], owning: Mapping[SettingId, Run], host: Host
-) -> dict[SettingId, Outcome]:
+def _put_back(todo: Mapping[SettingId, tuple[DriftRow, Run]], host: Host) -> dict[SettingId, Outcome]:
     """Note each repair in the run that it restores, then write."""
     from numatune.api import log
     from numatune.engine import journal, paths, runs, when
@@ -207,24 +214,31 @@ def _put_back(
     from numatune.settings.journal import Repaired
     from numatune.views.drift_text import repaired
 
-    if not rows:
+    if not todo:
         return {}
-    settings = flat(row.change.setting for row in rows.values())
+    settings = flat(row.change.setting for row, _ in todo.values())
     changes = diff(settings, observe(settings, host, name_conflicts=False), Options(retry=True))
-    for sid, row in rows.items():
-        journal.note(owning[sid].path, Repaired(sid, when.stamp(), row.change.seen.text))
+    for sid, (row, run) in todo.items():
+        journal.note(run.path, Repaired(sid, when.stamp(), row.change.seen.text))
     start = runs.head(paths.runs(paths.state(host.root)), "repair", boot_id(host))
     outcomes = {outcome.id: outcome for outcome in execute(changes, host, _Unwritten(), start)}
-    for sid, row in rows.items():
-        log.line(f"repair by {start.who}: {repaired(_marked(row, outcomes[sid]))}")
+    for row, _ in todo.values():
+        log.line(f"repair by {start.who}: {repaired(_marked(row, {}, outcomes))}")
     return outcomes
 
 
-def _marked(row: DriftRow, outcome: Outcome) -> DriftRow:
+def _marked(row: DriftRow, notes: Mapping[SettingId, str], outcomes: Mapping[SettingId, Outcome]) -> DriftRow:
+    """The row with what became of it."""
     from dataclasses import replace
 
     from numatune.settings.plan import AS_WANTED
 
+    sid = row.change.setting.id
+    if sid in notes:
+        return replace(row, note=notes[sid])
+    if sid not in outcomes:
+        return row
+    outcome = outcomes[sid]
     if outcome.status in AS_WANTED:
         return replace(row, repaired=True, counted=False)
     return replace(row, note=f"could not be put back: {outcome.reason or outcome.status}")

@@ -21,9 +21,6 @@ from numatune.host.protocol import Host
 from numatune.settings.applied import Waiting
 from numatune.settings.journal import RunStart
 
-_PASSED_ON = ("NUMATUNE_STATE_DIR", "PYTHONPATH")
-"""What a systemd unit, which has an environment of its own, must know to find the same state and the same numatune."""
-
 _OWN_UNIT = "NUMATUNE_CONFIRM_UNIT"
 """Tells the rollback which unit it runs in: it must not stop itself."""
 
@@ -93,8 +90,7 @@ def undo_command(host: Host, run: int) -> tuple[str, ...]:
 
 def _start_unit(host: Host, run: int, seconds: int, command: tuple[str, ...]) -> str:
     unit = f"numatune-confirm-{run}"
-    passed = tuple(f"--setenv={name}={os.environ[name]}" for name in _PASSED_ON if name in os.environ)
-    passed = (*passed, f"--setenv={_OWN_UNIT}={unit}")
+    passed = tuple(f"--setenv={name}={text}" for name, text in {**_environment(), _OWN_UNIT: unit}.items())
     timing = (f"--on-active={seconds}s", "--timer-property=AccuracySec=1s")
     said = f"--description=roll numatune's run {run} back unless it is confirmed"
     ran = host.run(("systemd-run", "--quiet", "--collect", f"--unit={unit}", said, *timing, *passed, "--", *command))
@@ -111,6 +107,7 @@ def _start_process(path: str, run: int, seconds: int, command: tuple[str, ...]) 
         argv,
         stdin=subprocess.DEVNULL,
         capture_output=True,
+        env={**os.environ, **_environment()},
         text=True,
         cwd="/",
         start_new_session=True,
@@ -120,6 +117,12 @@ def _start_process(path: str, run: int, seconds: int, command: tuple[str, ...]) 
         reason = ran.stderr.strip().splitlines()[-1:] or [f"it ended with {ran.returncode}"]
         raise NumatuneError("--confirm-within", f"no timer could be started: {reason[0]}", hint="nothing was changed")
     return int(ran.stdout)
+
+
+def _environment() -> dict[str, str]:
+    """What the rollback, which starts in another folder, must know to find the same state and the same numatune."""
+    found = {name: os.environ[name] for name in ("NUMATUNE_STATE_DIR", "PYTHONPATH") if os.environ.get(name)}
+    return {name: ":".join(map(os.path.abspath, text.split(":"))) for name, text in found.items()}
 
 
 def _stop(waiting: Waiting, host: Host) -> bool:

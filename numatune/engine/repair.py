@@ -16,6 +16,8 @@ LIMIT = 3
 
 PERIOD = "24 hours"
 
+CUT_OFF = "left alone: the run that set it was cut off, numatune rollback comes first"
+
 
 def repairable(row: DriftRow, ledger: Mapping[SettingId, Owned], boot_id: str) -> bool:
     """Whether numatune had set it, somebody moved it, and putting it back disturbs nobody."""

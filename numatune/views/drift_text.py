@@ -36,17 +36,17 @@ def notes(found: Drift) -> list[str]:
 
 
 def repaired(row: DriftRow) -> str:
-    """One repair, for a log: ``put back sysctl:vm.swappiness: 60 -> 10 (also set by tuned, pid 812)``."""
+    """One repair, for a log: ``put back sysctl:vm.swappiness: 60 -> 10; also set by tuned (pid 812)``, or why not."""
     change = row.change
-    who = f" ({'; '.join(_owners(row))})" if change.seen.conflicts else ""
+    who = "".join(f"; {text}" for text in (row.note, *_owners(row)) if text)
     return f"put back {change.setting.id}: {current(change) or 'gone'} -> {wanted(change.setting)}{who}"
 
 
 def _line(row: DriftRow, width: int, style: Style) -> str:
     letters = "".join(style.paint(letter, _PAINTS[letter]) if letter in _PAINTS else letter for letter in row.letters)
     told = ", ".join(filter(None, (_outlook(row), row.change.held, row.note, *_owners(row))))
-    line = f"{letters} {row.change.setting.id:{width}}  {_values(row)}"
-    return style.spell(f"{line}; {told}" if told else line)
+    line = f"{row.change.setting.id:{width}}  {_values(row)}"
+    return f"{letters} {style.spell(f'{line}; {told}' if told else line)}"
 
 
 def _values(row: DriftRow) -> str:
@@ -78,7 +78,7 @@ def _outlook(row: DriftRow) -> str:
 
 def _owners(row: DriftRow) -> list[str]:
     conflicts = row.change.seen.conflicts
-    return [f"also set{f' to {c.value}' if c.value else ''} by {c.owner}, {c.where}" for c in conflicts]
+    return [f"also set{f' to {c.value}' if c.value else ''} by {c.owner} ({c.where})" for c in conflicts]
 
 
 def _short(text: str | None) -> str:

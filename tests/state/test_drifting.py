@@ -12,8 +12,9 @@ from fakes.trees import Tree, host_tree
 from fakes.usual import USUAL
 
 from numatune import api
+from numatune.api import log
 from numatune.api.planning import Request
-from numatune.engine import journal, paths, store, when
+from numatune.engine import journal, paths, repair, store, when
 from numatune.errors import NumatuneError
 from numatune.settings.applied import Hold, Holds
 from numatune.settings.drift import Drift
@@ -315,6 +316,35 @@ def test_a_repair_that_is_refused_says_so_and_counts(make: Make) -> None:
     found = api.repair(machine.kernel)
     (row,) = (row for row in found.rows if row.counted)
     assert row.note.startswith("could not be put back: ")
+
+
+def test_repair_waits_for_the_rollback_of_a_run_that_was_cut_off(machine: Machine) -> None:
+    file = machine.folder / "state" / "runs" / "000001.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join(lines[:-1]))
+    machine.move(SWAPPINESS, "60")
+    found = api.repair(machine.kernel)
+    (row,) = (row for row in found.rows if row.counted)
+    assert (machine.held(SWAPPINESS), row.note) == ("60", repair.CUT_OFF)
+
+
+def test_every_repair_and_every_refused_one_is_told_to_syslog(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(log, "line", told.append)
+    machine.move(SWAPPINESS, "60")
+    api.repair(machine.kernel)
+    assert len(told) == 1
+    assert told[0].endswith(": put back sysctl:vm.swappiness: 60 -> 10")
+
+
+def test_a_captured_tree_has_no_applied_set(make: Make) -> None:
+    machine = make(live=False)
+    with pytest.raises(NumatuneError, match="nothing is applied on this captured tree"):
+        api.drift(machine.kernel)
+    assert not api.clean(machine.kernel)
+    assert api.drift(machine.kernel, machine.profile(PROFILE)).counted == 3
 
 
 def test_a_clean_host_is_not_touched_by_repair(machine: Machine) -> None:
