@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from numatune.settings.plan import Change, Plan, Status, counts, differences
 from numatune.settings.targets import OwnedFile
@@ -69,10 +70,17 @@ def _short(change: Change, text: str | None) -> str | None:
 
 def _summary(said: Plan, style: Style, again: str) -> list[str]:
     failing = differences(said.rows)
-    statuses = Counter(change.status for change in said.rows)
+    kinds = Counter(_kind(change) for change in said.rows)
     first = f"{failing} of {plural(len(said.rows), 'setting')} not as wanted" if failing else "As wanted"
-    parts = [style.paint(first, "bold"), *(f"{count} {status.value}" for status, count in sorted(statuses.items()))]
+    parts = [style.paint(first, "bold"), *(f"{count} {kind}" for kind, count in sorted(kinds.items()))]
     lines = [style.separator.join(parts)]
     if failing:
         lines.append(f"See what apply would do with: {style.paint(f'numatune {again}', 'bold')}")
     return lines
+
+
+def _kind(change: Change) -> str:
+    """The status; a difference that would count if it were not optional says so."""
+    setting, status = change.setting, change.status
+    forgiven = setting.optional is True and counts(replace(setting, optional=None), status)
+    return f"{status.value} but optional" if forgiven else status.value
