@@ -163,6 +163,20 @@ def test_after_a_reboot_what_the_kernel_reset_is_told_as_such(machine: Machine) 
     assert found.rebooted
 
 
+def test_a_default_that_a_new_image_brought_back_is_told_by_the_cron_check(make: Make) -> None:
+    """kernel.numa_balancing was 1 again after an update of the image: awslabs/amazon-eks-ami#2741."""
+    balancing = "/proc/sys/kernel/numa_balancing"
+    machine = make()
+    machine.apply("name: mine\nsysctl: {kernel.numa_balancing: 0}\n")
+    machine.move("/proc/sys/kernel/random/boot_id", "of the new image")
+    machine.move(balancing, "1")
+    found = api.drift(machine.kernel)
+    assert (found.counted, found.rebooted) == (1, True)
+    assert letters(found) == {"sysctl:kernel.numa_balancing": "RM"}
+    machine.apply("name: mine\nsysctl: {kernel.numa_balancing: 0}\n")
+    assert (machine.held(balancing), api.drift(machine.kernel).counted) == ("0", 0)
+
+
 def test_what_the_last_apply_could_not_do_is_quiet_until_it_moves(make: Make) -> None:
     machine = make(behaviours=(Refuses(SWAPPINESS, 22), Clamps(CLUSTER, 2), *USUAL))
     machine.apply("name: mine\nsysctl: {vm.swappiness: 10, vm.page-cluster: 5}\n")

@@ -175,6 +175,29 @@ def test_drift_needs_no_root_and_repair_does(shell: Shell) -> None:
     assert "needs root" in refused.stderr
 
 
+def test_a_new_process_gives_back_what_another_one_applied(shell: Shell) -> None:
+    """Asked of a one-shot tuner since 2019: redhat-performance/tuned#195."""
+    shell.apply()
+    done = shell.run("rollback", "--yes")
+    assert (done.returncode, shell.held()) == (0, shell.before[SWAPPINESS])
+    assert RATIO.read_text().strip() == shell.before[RATIO]
+
+
+def test_nothing_runs_on_and_nothing_is_taken_back_when_the_command_ends(shell: Shell) -> None:
+    """A daemon that rolls back as it exits was an outage (tuned#416), and one that stays costs CPU (tuned#386)."""
+    shell.apply()
+    mark = f"NUMATUNE_STATE_DIR={shell.folder / 'state'}".encode()
+    assert [folder for folder in Path("/proc").glob("[0-9]*") if mark in _environ(folder)] == []
+    assert shell.held() == shell.wanted
+
+
+def _environ(folder: Path) -> bytes:
+    try:
+        return (folder / "environ").read_bytes()
+    except OSError:
+        return b""
+
+
 HEAVY = {"pydantic", "jinja2", "yaml", "rich", "pytest", "testinfra", "numatune.profile", "numatune.knobs"}
 
 
