@@ -109,7 +109,7 @@ class _Run:
     def turn(self, change: Change) -> None:
         """One row: look again, plan anew what has moved, write, note what came of it."""
         sid = change.setting.id
-        if sid not in self._intents or sid in self._written:
+        if sid not in self._intents or sid in self._written or self._planned[sid].held:
             return
         change = self._anew(self._planned[sid], look(change.setting, self._host))
         self._planned[sid] = change

@@ -21,6 +21,7 @@ from numatune.settings.drift import Drift
 from numatune.settings.journal import Repaired
 
 SWAPPINESS, CLUSTER = "/proc/sys/vm/swappiness", "/proc/sys/vm/page-cluster"
+MIN_FREE = "/proc/sys/vm/min_free_kbytes"
 PROFILE = """\
 name: mine
 sysctl:
@@ -234,6 +235,17 @@ def test_a_release_that_was_held_is_offered_again_when_the_hold_has_ended(machin
     machine.hold("sysctl:vm.page-cluster")
     machine.apply(other)
     assert machine.held(SWAPPINESS) == "60"
+
+
+def test_a_held_value_is_not_written_when_the_kernel_moves_it_meanwhile(make: Make) -> None:
+    """Writing transparent_hugepage/enabled has the kernel raise vm.min_free_kbytes."""
+    machine = make()
+    machine.move(MIN_FREE, "40000")
+    machine.apply("name: t\nsysctl: {vm.min_free_kbytes: 50000}\n")
+    machine.move(MIN_FREE, "40000")
+    machine.hold("sysctl:vm.min_free_kbytes")
+    machine.apply("name: t\nthp: {enabled: always}\nsysctl: {vm.min_free_kbytes: 50000}\n")
+    assert (MIN_FREE, "50000") not in machine.kernel.log[1:]
 
 
 def test_what_was_kept_on_purpose_is_not_offered_again(machine: Machine) -> None:
