@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any, Protocol
 
 from numatune.errors import HostError
-from numatune.host.captured import ACCEPTED, TOPS
 from numatune.host.memory import MemoryTree
+from numatune.host.paths import ACCEPTED, TOPS
 
 LARGEST_FILE = 16 << 20
 """Bytes of one member that are kept; of a larger one only its being there is (EFBIG)."""

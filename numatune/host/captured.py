@@ -8,10 +8,8 @@ import stat
 
 from numatune.errors import HostError
 from numatune.host.local import LocalHost
+from numatune.host.paths import ACCEPTED, TOPS
 from numatune.host.protocol import Ran, Read, Reader, Stat
-
-ACCEPTED = "a folder, .tar, .tar.gz, .tar.xz, .tar.bz2 or .tar.zst that holds sys/ and proc/, at its top or below one"
-TOPS = ("sys", "proc")
 
 
 class FolderTree:

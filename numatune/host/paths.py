@@ -8,6 +8,12 @@ from collections.abc import Callable
 MAX_LINKS = 40
 """Links on one way, as many as Linux follows (path_resolution(7)); more is a loop."""
 
+TOPS = ("sys", "proc")
+"""What tells the root of a machine's tree."""
+
+ACCEPTED = "a folder, .tar, .tar.gz, .tar.xz, .tar.bz2 or .tar.zst that holds sys/ and proc/, at its top or below one"
+"""What a captured tree may be, for error messages."""
+
 _DIGITS = re.compile(r"(\d+)", re.ASCII)
 
 
