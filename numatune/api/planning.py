@@ -98,7 +98,7 @@ def prepare(reader: Reader, request: Request) -> SavedPlan:
     asked = {setting.id for setting in flat(settings)}
     part = Part(resolved.profiles, wanted.document.stored(), request.only, request.skip, resolved.allow_disruption)
     return SavedPlan(
-        Plan(resolved.profiles, host_info(reader, wanted.topology), changes),
+        Plan(resolved.profiles, host_info(reader, wanted.topology), changes, notes=resolved.notes),
         _parts(part, request, memory),
         since=memory.newest,
         add=bool(request.add or request.only or request.skip),

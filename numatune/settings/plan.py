@@ -121,12 +121,16 @@ class HostInfo:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The full difference, in the order of writing, watched companions included."""
+    """The full difference, in the order of writing, watched companions included.
+
+    notes  for people: which profile's value took the place of another's
+    """
 
     profiles: tuple[ProfileInfo, ...]
     host: HostInfo
     changes: tuple[Change, ...]
     format: int = FORMAT
+    notes: tuple[str, ...] = ()
 
     @property
     def rows(self) -> tuple[Change, ...]:

@@ -99,4 +99,5 @@ def _head(made: Plan) -> Json:
         "profile": " ".join(info.name for info in made.profiles),
         "profiles": [dataclasses.asdict(info) for info in made.profiles],
         "host": dataclasses.asdict(made.host),
+        "notes": list(made.notes),
     }

@@ -23,6 +23,7 @@ def plan(made: Plan, style: Style, *, again: str = "", verbose: bool = False) ->
     """What would be done. `again`: the words after ``numatune apply`` that would carry this plan out; "": not told."""
     lines = [
         *_head("Plan", made.profiles, made.host, style),
+        *_notes(made, style),
         *table(rows(made.rows, verbose=verbose), style, verbose=verbose),
     ]
     return "\n".join([*lines, "", *_summary(made, style), *(_next(made, style, again) if again else ())])
@@ -65,6 +66,14 @@ def _head(verb: str, profiles: Sequence[ProfileInfo], host: HostInfo, style: Sty
     first, *rest = style.wrap(f"{verb}: {profile_line(profiles)}")
     about = style.wrap(style.spell(f"on {where}: {machine}, {nodes}, CPUs {host.cpus}"))
     return [style.paint(first, "bold"), *rest, *(style.paint(line, "dim") for line in about)]
+
+
+def _notes(made: Plan, style: Style) -> list[str]:
+    """The notes that no row tells."""
+    told = [change.setting.note for change in made.to_do]
+    notes = [note for note in made.notes if not any(note in text for text in told)]
+    pieces = [style.wrap(f"note: {style.spell(note)}", 2) for note in notes]
+    return [style.paint("  " * bool(place) + piece, "dim") for note in pieces for place, piece in enumerate(note)]
 
 
 def _short(root: str) -> str:

@@ -51,6 +51,13 @@ def test_the_head_names_profile_version_hash_and_host() -> None:
     ]
 
 
+def test_notes_that_no_row_tells_stand_at_the_top() -> None:
+    row = change(sysctl("a.b", "1", note="told below"), "0", Status.DRIFTED, Action.UPDATE)
+    text = plan_text.plan(replace(plan(row), notes=("told below", "x: 2 (b:1) takes the place of 1 (a:1)")), WIDE)
+    assert text.splitlines()[2] == "note: x: 2 (b:1) takes the place of 1 (a:1)"
+    assert text.count("told below") == 1
+
+
 def test_a_host_without_numa_is_said() -> None:
     made = replace(plan(swappiness()), host=replace(HOST, nodes="", root="tree.tar"))
     text = plan_text.plan(made, WIDE, again="p")
