@@ -24,7 +24,8 @@ MAX_DEPTH: Final = 32
 
 _TEXTS = frozenset({"name", "summary", "version", "why", "requires"})
 """Keys whose value is text whatever it looks like: ``version: 2026.10`` is no number."""
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
+"""Also what turns the direction of writing, so that a line could read as another one."""
 _NEEDS_QUOTES = re.compile(r"(?:[:,\[-]|^)\s*(?P<start>[><@`%*!&|])")
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -155,7 +156,7 @@ class _Builder:
             self._complain(event, (*path, key), "a tag or an anchor on a key", "keys of plain text")
         if plainly and key == "<<":
             self._complain(event, path, "the merge key <<", "extends, or an alias for the whole value")
-        elif not key or "\n" in key or _CONTROL.search(key):
+        elif not key or not key.isprintable():
             self._complain(event, path, f"the key {key!r}", "keys of printable text in one line")
         elif "{{" in key or "{%" in key:
             self._complain(event, path, f"an expression in the key {key}", "expressions in values")

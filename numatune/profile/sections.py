@@ -86,18 +86,22 @@ class Sections:
 def _what_is_left(knob: Knob[Any], data: Any, complaints: Iterable[Complaint]) -> BaseModel | None:
     """The section without what was complained about; None when nothing sensible is left."""
     for path, _ in complaints:
-        here = data
-        for key, following in zip(path, (*path[1:], ""), strict=True):
-            if not isinstance(here, dict):
-                break
-            if not following or not isinstance(here.get(key), dict):
-                here.pop(key, None)
-                break
-            here = here[key]
         if not path:
             return None
+        _drop(data, path)
     left = parse(knob.model, data)
     return None if isinstance(left, list) else left
+
+
+def _drop(data: Any, path: Path) -> None:
+    """Take a key out of a mapping; a list in which something is wrong goes as a whole."""
+    key, *below = path
+    if not isinstance(data, dict) or key not in data:
+        return
+    if below and isinstance(data[key], dict):
+        _drop(data[key], tuple(below))
+    else:
+        del data[key]
 
 
 def _is_below(path: Path, tops: Iterable[Path]) -> bool:

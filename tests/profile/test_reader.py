@@ -114,6 +114,8 @@ def test_a_version_is_text_whatever_it_looks_like() -> None:
         ('a: "\\e[31m"\n', "a control character"),
         ('"a\\nb": 1\n', "the key 'a\\nb'"),
         ('"": 1\n', "the key ''"),
+        ("a\u202eb: 1\n", "the key 'a\\u202eb'"),
+        ("a: x\u2066y\n", "f.yaml:1: a: a control character"),
         ("? [1, 2]\n: 1\n", "a key that is no text"),
         ("a: {{ x }}\n", 'an expression is put in quotes: "{{ ... }}"'),
         ('"{{ x }}": 1\n', "an expression in the key"),
