@@ -106,7 +106,7 @@ def _check_words(args: argparse.Namespace) -> None:
     """Profiles, or a saved plan that knows them already."""
     from numatune.errors import UsageError
 
-    if args.plan and (args.profiles or args.check or options.again(args)):
+    if args.plan and (args.check or options.asked(args)):
         raise UsageError("--plan", "a saved plan holds its profiles and options already", accepted="--plan FILE alone")
     if not (args.plan or args.profiles):
         raise UsageError("", "no profile", accepted="numatune apply PROFILE...", hint="numatune profiles list")

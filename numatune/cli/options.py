@@ -121,6 +121,12 @@ def again(args: argparse.Namespace) -> str:
     """The words after ``numatune apply`` that ask for the same once more."""
     import shlex
 
+    where = ["--root", args.root, "--root-is-live"] if args.root_is_live else []
+    return shlex.join([*asked(args), *where])
+
+
+def asked(args: argparse.Namespace) -> list[str]:
+    """The words that say what is wanted."""
     words = list(args.profiles)
     for pair in args.var:
         words += ["--var", pair]
@@ -131,7 +137,7 @@ def again(args: argparse.Namespace) -> str:
         words += ["--allow-unsafe", setting]
     for option in ("retry", "add", "keep_released"):
         words += [f"--{option.replace('_', '-')}"] if getattr(args, option) else []
-    return shlex.join(words)
+    return words
 
 
 def duration(text: str) -> int:

@@ -76,5 +76,6 @@ def show(args: argparse.Namespace) -> int:
         from numatune.views import plan_text
 
         again = f"--plan {out}" if out else options.again(args)
-        say(plan_text.plan(made, style(args), again=again, verbose=args.verbose))
+        captured = args.root != "/" and not args.root_is_live
+        say(plan_text.plan(made, style(args), again=again, captured=captured, verbose=args.verbose))
     return options.exit_code(differences(made.rows), args)

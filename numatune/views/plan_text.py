@@ -19,14 +19,19 @@ _LAST = {Status.OK.value: 1, Status.UNCHANGEABLE.value: 2, Status.NOT_APPLICABLE
 _LONG_ROOT = 32
 
 
-def plan(made: Plan, style: Style, *, again: str = "", verbose: bool = False) -> str:
-    """What would be done. `again`: the words after ``numatune apply`` that would carry this plan out; "": not told."""
+def plan(made: Plan, style: Style, *, again: str = "", captured: bool = False, verbose: bool = False) -> str:
+    """What would be done. `again`: the words after ``numatune apply`` that would carry this plan out; "": not told.
+
+    captured  the host is elsewhere
+    """
     lines = [
         *_head("Plan", made.profiles, made.host, style),
         *_notes(made, style),
         *table(rows(made.rows, verbose=verbose), style, verbose=verbose),
     ]
-    return "\n".join([*lines, "", *_summary(made, style), *(_next(made, style, again) if again else ())])
+    return "\n".join(
+        [*lines, "", *_summary(made, style), *(_next(made, style, again, captured=captured) if again else ())]
+    )
 
 
 def report(  # noqa: PLR0913  # a report tells what became of a plan, and of its run
@@ -100,13 +105,13 @@ def _kind(change: Change) -> str:
     return "held back" if change.status is Status.DRIFTED else change.status.value
 
 
-def _next(made: Plan, style: Style, again: str) -> list[str]:
+def _next(made: Plan, style: Style, again: str, *, captured: bool) -> list[str]:
     if all(change.status in {Status.OK, Status.NOT_APPLICABLE, Status.PENDING} for change in made.rows):
         return ["Nothing to do."]
     held_back = [change for change in made.rows if change.action is Action.NONE and change.status is Status.DRIFTED]
     lines: list[str] = []
     if made.to_do:
-        place = "" if made.host.root == "/" else " on that host"
+        place = " on that host" if captured else ""
         lines += _command(f"Make it so{place} with:", f"sudo numatune apply {again}", style)
     if any(change.impact is Impact.DISRUPTS and not change.seen.unsafe for change in held_back):
         command = f"sudo numatune apply {again} --allow-disruption"

@@ -60,7 +60,7 @@ def test_notes_that_no_row_tells_stand_at_the_top() -> None:
 
 def test_a_host_without_numa_is_said() -> None:
     made = replace(plan(swappiness()), host=replace(HOST, nodes="", root="tree.tar"))
-    text = plan_text.plan(made, WIDE, again="p")
+    text = plan_text.plan(made, WIDE, again="p", captured=True)
     assert "on tree.tar: Linux 6.18.1 x86_64, no NUMA nodes, CPUs 0-95" in text
     assert "Make it so on that host with: sudo numatune apply p" in text
 
