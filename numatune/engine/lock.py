@@ -30,8 +30,8 @@ def held(path: str, command: str, wait: float = WAIT) -> Iterator[None]:
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()} {command}\n".encode(), 0)
         yield
-        os.ftruncate(fd, 0)
     finally:
+        fcntl.flock(fd, fcntl.LOCK_UN)  # a child that is about to start may still have the file open
         os.close(fd)
 
 

@@ -180,7 +180,6 @@ CHANGED = {
     "/proc/sys/vm/min_free_kbytes": st.sampled_from(["50000\n", "60000\n", "67584\n", "90000\n"]),
     "/proc/sys/vm/dirty_bytes": st.sampled_from(["0\n", "1073741824\n", "4096\n"]),
     f"{forty.THP}/enabled": st.sampled_from(["[always] madvise never\n", "always madvise [never]\n"]),
-    "/sys/fs/cgroup/cgroup.subtree_control": st.sampled_from(["cpu io memory pids\n", "cpuset memory\n"]),
 }
 
 
