@@ -98,7 +98,8 @@ def _absent(setting: Setting, seen: Observation, options: Options, maker: Change
         writes = setting.codec.spell(setting.want or "", None)
         seen = replace(seen, in_use=maker.seen.in_use, users=maker.seen.users)  # whoever is there will be in this too
         return allowed(Change(setting, seen, Status.DRIFTED, Action.UPDATE, writes, reason=comes), options)
-    return Change(setting, seen, Status.UNSUPPORTED, reason=_why_absent(setting))
+    why = "not in this captured tree" if seen.not_captured else _why_absent(setting)
+    return Change(setting, seen, Status.UNSUPPORTED, reason=why)
 
 
 def _out_of_reach(setting: Setting, seen: Observation) -> tuple[Status, str] | None:
