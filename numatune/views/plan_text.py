@@ -66,7 +66,7 @@ def report(  # noqa: PLR0913  # a report tells what became of a plan, and of its
 
 def _head(verb: str, profiles: Sequence[ProfileInfo], host: HostInfo, style: Style) -> list[str]:
     where = "this host" if host.root == "/" else _short(host.root)
-    machine = f"Linux {host.kernel} {host.arch}".rstrip()
+    machine = " ".join(filter(None, ("Linux", host.kernel, host.arch)))
     nodes = f"nodes {host.nodes}" if host.nodes else "no NUMA nodes"
     first, *rest = style.wrap(f"{verb}: {profile_line(profiles)}")
     about = style.wrap(style.spell(f"on {where}: {machine}, {nodes}, CPUs {host.cpus}"))
