@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from numatune.compat import override
 from numatune.errors import Problem
 from numatune.profile import when
 from numatune.profile.failed import Circle, Failed
@@ -40,6 +39,7 @@ class Evaluation:
 
     ignore_when  True: parts whose condition does not hold are worked out too, to find mistakes in them. A failing
                  expression in them is none: it may need what the condition asks for
+    numbers_as_text   for conditions: a version such as 5.10 is no number, whatever YAML makes of it
     sources      line of each key and item of the data, by its path in the data
     tainted      paths whose value could not be worked out: complaints about them would be noise
     skipped      paths of the data below a condition that does not hold (only with ignore_when)
@@ -47,6 +47,7 @@ class Evaluation:
 
     host: Host
     ignore_when: bool = False
+    numbers_as_text: bool = False
     problems: list[Problem] = field(default_factory=list)
     sources: dict[Path, Source] = field(default_factory=dict)
     tainted: set[Path] = field(default_factory=set)
@@ -95,7 +96,8 @@ class Evaluation:
 
     def _leaf(self, leaf: Leaf, path: Path, *, live: bool) -> Any:
         try:
-            value = self.host.scalar(leaf)
+            versions = self.numbers_as_text and isinstance(leaf.value, float)
+            value = leaf.text if versions else self.host.scalar(leaf)
         except Failed as failed:
             self.tainted.add(path)
             if live:
@@ -133,7 +135,7 @@ class Host:
 
     def unmet(self, condition: Node, path: Path) -> tuple[str, list[Problem]]:
         """Why a condition does not hold ("" when it does), and what is wrong with the condition itself."""
-        evaluation = Evaluation(_AsText(self))
+        evaluation = Evaluation(self, numbers_as_text=True)
         data = evaluation.entry(Entry(condition.source, condition), (*path, "when"))
         if evaluation.problems:
             return "its condition cannot be judged", evaluation.problems
@@ -163,17 +165,6 @@ class Host:
             raise
         except Failed as error:
             raise Failed(f"vars.{name}: {error.found}", error.accepted, error.hint) from error
-
-
-class _AsText(Host):
-    """For conditions: a version such as 5.10 is no number, whatever YAML makes of it."""
-
-    def __init__(self, host: Host) -> None:
-        self.__dict__ = host.__dict__
-
-    @override
-    def scalar(self, leaf: Leaf) -> Any:
-        return leaf.text if isinstance(leaf.value, float) else super().scalar(leaf)
 
 
 def variables(tree: Branch, given: Mapping[str, str]) -> tuple[dict[str, Entry], list[Problem]]:
