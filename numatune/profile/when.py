@@ -32,7 +32,7 @@ class Invalid(ValueError):  # noqa: N818  # reads as what the condition is
 def unmet(conditions: Any, topology: Topology) -> tuple[str, tuple[Invalid, ...]]:
     """Why the conditions do not hold on this host, "" when they do; and those that are none."""
     if not isinstance(conditions, Mapping) or not conditions:
-        return "", (Invalid("", "no condition", f"a mapping with {', '.join(_CONDITIONS)}"),)
+        return "", (Invalid("", "no condition", f"a mapping with {', '.join(CONDITIONS)}"),)
     reasons: list[str] = []
     invalid: list[Invalid] = []
     for key, wanted in conditions.items():
@@ -45,12 +45,12 @@ def unmet(conditions: Any, topology: Topology) -> tuple[str, tuple[Invalid, ...]
 
 def _unmet(key: str, wanted: Any, topology: Topology) -> list[str]:
     """The reason why one condition does not hold, none when it does. Raises Invalid."""
-    if key not in _CONDITIONS:
-        close = difflib.get_close_matches(key, _CONDITIONS, n=1)
+    if key not in CONDITIONS:
+        close = difflib.get_close_matches(key, CONDITIONS, n=1)
         hint = f"did you mean {close[0]}?" if close else ""
-        raise Invalid(key, f"unknown key {key}", ", ".join(_CONDITIONS), hint)
+        raise Invalid(key, f"unknown key {key}", ", ".join(CONDITIONS), hint)
     alternatives = wanted if isinstance(wanted, list | tuple) else (wanted,)
-    answers = [_CONDITIONS[key](key, alternative, topology) for alternative in alternatives]
+    answers = [CONDITIONS[key](key, alternative, topology) for alternative in alternatives]
     if "" in answers:
         return []
     if len(answers) == 1:
@@ -169,7 +169,7 @@ def _text(wanted: Any) -> str:
     return ", ".join(f"{key} {value}" for key, value in wanted.items()) if isinstance(wanted, Mapping) else str(wanted)
 
 
-_CONDITIONS: Final[Mapping[str, Callable[[str, Any, Topology], str]]] = {
+CONDITIONS: Final[Mapping[str, Callable[[str, Any, Topology], str]]] = {
     "kernel": _kernel,
     "arch": _word(lambda topology: topology.machine.arch),
     "virt": _word(lambda topology: topology.machine.virt),
