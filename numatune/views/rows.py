@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from numatune.settings.model import Impact, SettingId
 from numatune.settings.plan import Action, Change, Outcome, Status
-from numatune.settings.targets import Fact, IrqAffinity, OwnedFile
+from numatune.settings.targets import IrqAffinity
+from numatune.views import cells
 from numatune.views.style import Segment
-from numatune.views.values import asked, current, effective, held, wanted
+from numatune.views.values import current, effective, wanted
 
 _STATUSES: dict[Status, Segment] = {
     Status.OK: ("✓", ("green",)),
@@ -88,7 +89,7 @@ def _row(group: list[Change], outcomes: Mapping[SettingId, Outcome], *, verbose:
         section=setting.section,
         symbol=_symbol(change, status, done=outcome is not None),
         name=_name(group),
-        value=_done(group, outcomes) if outcome else _value(group, change),
+        value=cells.done(group, outcomes) if outcome else cells.planned(group),
         tag=_tag(change, status, done=outcome is not None),
         told="; ".join(text for text in told if text),
         below=tuple(
@@ -126,56 +127,6 @@ def _tag(change: Change, status: Status, *, done: bool) -> Segment:
     if change.impact is Impact.NEW_PROCESSES and change.action is not Action.NONE:
         return "new processes only", ("cyan",)
     return "", ()
-
-
-def _value(group: list[Change], change: Change) -> tuple[Segment, ...]:
-    """``60 → 10``, ``60 (wanted 10)``, ``10``."""
-    want = _span(_short(change, asked(change)) for change in group)
-    have = _span(_short(change, current(change)) for change in group)
-    match change.action:
-        case Action.CREATE:
-            return (("create", ("bold",)),) if have is None and want in {None, "here"} else _arrow(have, want)
-        case Action.DELETE:
-            return _arrow(have, "none")
-        case Action.NONE if change.status is Status.NOT_APPLICABLE or isinstance(change.setting.target, Fact):
-            return ()
-        case Action.NONE if change.status is Status.OK:
-            return ((have or "", ()),)
-        case Action.NONE:
-            return ((have or "none", ()), (f" (wanted {want})", ("dim",)))
-        case _:
-            return _arrow(have, want)
-
-
-def _done(group: list[Change], outcomes: Mapping[SettingId, Outcome]) -> tuple[Segment, ...]:
-    """``60 → 10``; ``0 → 300 (wanted 512)``."""
-    if outcomes[group[0].setting.id].status is Status.NOT_APPLICABLE:
-        return ()
-    pairs = [(change, outcomes[change.setting.id]) for change in group]
-    want = _span(_short(change, asked(change)) for change in group)
-    before = _span(_short(change, held(change, outcome.before)) for change, outcome in pairs)
-    after = _span(_short(change, held(change, outcome.held)) for change, outcome in pairs)
-    moved = _arrow(before, after or "none") if before != after else ((after or "none", ()),)
-    return moved if pairs[0][1].status is Status.OK else (*moved, (f" (wanted {want})", ("dim",)))
-
-
-def _arrow(before: str | None, after: str | None) -> tuple[Segment, ...]:
-    return (before or "none", ()), (" → ", ("dim",)), (after or "none", ("bold",))
-
-
-def _short(change: Change, text: str | None) -> str | None:
-    """A value that fits a line: a file of ours is told by its length."""
-    if isinstance(change.setting.target, OwnedFile) and text:
-        return f"a file of {len(text)} bytes"
-    return text
-
-
-def _span(values: Iterable[str | None]) -> str | None:
-    """One value for a whole family: the common one, or the first and the last."""
-    different = list(dict.fromkeys(values))
-    if len(different) == 1:
-        return different[0]
-    return f"{different[0] or 'none'} … {different[-1] or 'none'}"
 
 
 def _below(change: Change, *, verbose: bool, done: bool) -> list[str]:

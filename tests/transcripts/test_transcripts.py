@@ -6,6 +6,7 @@ A transcript is a YAML head, a line ``---``, and then commands with their output
     host: {nodes: 2}          arguments of the generated host
     tree: {path: text}        laid over it
     live: true                the host is a kernel that can be written; else it is the captured tree ./host
+    read_only: [/proc/sys]    of a live host: what is on a read-only mount
     files: {two.yaml: text}   what lies in the working directory
 
 ``...`` stands for anything in a line, or alone on a line for any lines. ``[exit 2]`` follows what did not exit 0.
@@ -36,9 +37,9 @@ def test_transcript(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for command, expected in _steps(body):
         seen = _typed(command)
         pattern = "".join(map(_pattern, expected))
-        assert re.fullmatch(pattern, "".join(f"{line}\n" for line in seen)), "\n".join(
-            [f"{file.name}: $ {command}", *difflib.unified_diff(expected, seen, "expected", "seen", n=99, lineterm="")]
-        )
+        if not re.fullmatch(pattern, "".join(f"{line}\n" for line in seen)):
+            difference = difflib.unified_diff(expected, seen, "expected", "seen", n=99, lineterm="")
+            pytest.fail("\n".join([f"{file.name}: $ {command}", *difference]), pytrace=False)
 
 
 def _lay(head: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,7 +51,7 @@ def _lay(head: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     tree = host_tree(**head.get("host", {}))
     tree.update(head.get("tree", {}))
     if head.get("live"):
-        lend(FakeKernel(tree), folder, monkeypatch)
+        lend(FakeKernel(tree, read_only=head.get("read_only", ())), folder, monkeypatch)
         return
     reader = FakeKernel(tree)
     for path, text in reader.files.items():

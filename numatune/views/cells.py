@@ -1,0 +1,76 @@
+"""The values of a row, or of a whole family of rows, in one cell: ``60 → 10``, ``60 (wanted 10)``, ``in 0-7 → 4``."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+
+from numatune.cpus import CpuSet
+from numatune.settings.codecs import CpuList
+from numatune.settings.model import SettingId
+from numatune.settings.plan import Action, Change, Outcome, Status
+from numatune.settings.targets import Fact, OwnedFile
+from numatune.views.style import Segment
+from numatune.views.values import asked, current, held
+
+Cell = tuple[Segment, ...]
+
+
+def planned(group: Sequence[Change]) -> Cell:
+    """What is there, and what would be."""
+    first = group[0]
+    want = _span(group, (asked(change) for change in group))
+    have = _span(group, (current(change) for change in group))
+    match first.action:
+        case Action.NONE:
+            return _left(first, have, want)
+        case Action.DELETE:
+            return _arrow(have, None)
+        case Action.CREATE if have is None and want in {None, "here"}:
+            return (("create", ("bold",)),)
+        case _:
+            return _arrow(have, want)
+
+
+def done(group: Sequence[Change], outcomes: Mapping[SettingId, Outcome]) -> Cell:
+    """What was there, and what is now: ``60 → 10``; ``0 → 300 (wanted 512)``."""
+    first = outcomes[group[0].setting.id]
+    if first.status is Status.NOT_APPLICABLE:
+        return ()
+    pairs = [(change, outcomes[change.setting.id]) for change in group]
+    before = _span(group, (held(change, outcome.before) for change, outcome in pairs))
+    after = _span(group, (held(change, outcome.held) for change, outcome in pairs))
+    moved = _arrow(before, after) if before != after else ((after or "none", ()),)
+    want = _span(group, (asked(change) for change in group))
+    return moved if first.status is Status.OK else (*moved, (f" (wanted {want})", ("dim",)))
+
+
+def _left(change: Change, have: str | None, want: str | None) -> Cell:
+    """Of what stays as it is. A fact is told by its name and its status."""
+    if change.status is Status.NOT_APPLICABLE or isinstance(change.setting.target, Fact):
+        return ()
+    if change.status is Status.OK:
+        return ((have or "", ()),)
+    if have is None:
+        return ((f"wanted {want}", ("dim",)),)
+    return ((have, ()), (f" (wanted {want})", ("dim",)))
+
+
+def _arrow(before: str | None, after: str | None) -> Cell:
+    return (before or "none", ()), (" → ", ("dim",)), (after or "none", ("bold",))
+
+
+def _span(group: Sequence[Change], values: Iterable[str | None]) -> str | None:
+    """One value for all: the common one; of sets what they are in; else the first and the last."""
+    different = list(dict.fromkeys(values))
+    setting = group[0].setting
+    if len(different) == 1:
+        value = different[0]
+        return f"a file of {len(value)} bytes" if value and isinstance(setting.target, OwnedFile) else value
+    if isinstance(setting.codec, CpuList):
+        try:
+            return f"in {functools.reduce(operator.or_, map(CpuSet.parse, filter(None, different)))}"
+        except ValueError:
+            pass  # what a host holds need not be a list
+    return f"{different[0] or 'none'} … {different[-1] or 'none'}"
