@@ -60,6 +60,7 @@ class FileJournal:
         self._before_ready: list[Record] = []
         self._fd = -1
         self._end = 0
+        self._room = ""
 
     def append(self, record: Record, *, sync: bool = False) -> None:
         """As the protocol says. Until Ready is written nothing is on disk, and a StateError leaves nothing behind."""
@@ -104,7 +105,8 @@ class FileJournal:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.path)
         rooms = [path for run in self._undone if os.path.exists(path := reserve_of(self._folder, run))]  # noqa: PTH110  # pathlib costs a start-up
         if rooms:
-            os.rename(max(rooms, key=os.path.getsize), self.path)  # noqa: PTH104  # as above
+            self._room = max(rooms, key=os.path.getsize)
+            os.rename(self._room, self.path)  # noqa: PTH104  # as above
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
         os.fchmod(fd, 0o644)
         return fd
@@ -146,17 +148,18 @@ class FileJournal:
                 os.unlink(reserve_of(self._folder, run))  # noqa: PTH108  # as above
 
     def _abandon(self) -> None:
+        """As if this run had never been: what was reserved for it by another run is NULs again, and back in place."""
         if self._fd < 0:
             return
-        os.close(self._fd)
-        self._fd = -1
-        run = self._start.run if self._start else 0
         with contextlib.suppress(OSError):
-            if self._undone:
-                os.rename(self.path, reserve_of(self._folder, self._undone[-1]))  # noqa: PTH104  # as above
+            if self._room:
+                os.pwrite(self._fd, bytes(self._end), 0)
+                os.rename(self.path, self._room)  # noqa: PTH104  # as above
             else:
                 os.unlink(self.path)  # noqa: PTH108  # as above
-                os.unlink(reserve_of(self._folder, run))  # noqa: PTH108  # as above
+            os.unlink(reserve_of(self._folder, self._start.run if self._start else 0))  # noqa: PTH108  # as above
+        os.close(self._fd)
+        self._fd = -1
 
     def _failed(self, error: OSError, hint: str) -> StateError:
         found = "no room for the journal" if error.errno in _NO_ROOM else "the journal cannot be written"

@@ -461,3 +461,13 @@ def test_what_was_not_allowed_stays_as_planned():
     assert came["sysctl:vm.stat_interval"].status is Status.DRIFTED
     assert "--allow-disruption" in came["sysctl:vm.stat_interval"].reason
     assert kernel.log == [(SWAPPINESS, "10")]
+
+
+def test_what_the_stopped_unit_set_as_wanted_itself_is_not_written_and_not_ours():
+    kernel, journal = forty_kernel(), MemoryJournal()
+    wanted = [one for one in settings() if one.id in ("unit:irqbalance.service/active", "sysctl:vm.swappiness")]
+    kernel.hook = lambda moment, what: kernel.put(SWAPPINESS, "10\n") if moment == "after" and "stop" in what else None
+    came = execute(plan(kernel, wanted), kernel, journal, start(), replan=lambda: plan(kernel, wanted))
+    assert {one.status for one in came} == {Status.OK}
+    assert [path for path, _ in kernel.log] == ["systemctl --no-ask-password stop -- irqbalance.service"]
+    assert list(fold(journal)) == ["unit:irqbalance.service/active"]

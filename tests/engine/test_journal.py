@@ -183,6 +183,31 @@ def test_room_for_the_rollback_is_kept_until_it_is_done(folder: str, records: li
     assert sorted(path.name for path in Path(folder).iterdir()) == ["000001.jsonl", "000002.jsonl"]
 
 
+@pytest.mark.parametrize("call", ["posix_fallocate", "fsync"])
+def test_a_rollback_that_cannot_begin_leaves_the_room_for_the_next(
+    folder: str, records: list[Record], monkeypatch: pytest.MonkeyPatch, call: str
+):
+    put(FileJournal(folder), records)
+    before = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+    monkeypatch.setattr(journal.os, call, fails(errno.EIO))
+    head = [start(2, "rollback", undoes=(1,)), *records[1 : until_ready(records)]]
+    with pytest.raises(StateError, match="nothing was changed"):
+        put(FileJournal(folder, undone=[1]), head)
+    monkeypatch.undo()
+    assert {path.name: path.read_bytes() for path in Path(folder).iterdir()} == before
+
+
+def test_a_rollback_without_room_of_its_own_that_cannot_begin_leaves_nothing(
+    folder: str, records: list[Record], monkeypatch: pytest.MonkeyPatch
+):
+    put(FileJournal(folder), records)
+    Path(f"{folder}/000001{ROOM}").unlink()
+    monkeypatch.setattr(journal.os, "fsync", fails(errno.EIO))
+    with pytest.raises(StateError):
+        put(FileJournal(folder, undone=[1]), [start(2, "rollback", undoes=(1,)), Ready()])
+    assert [path.name for path in Path(folder).iterdir()] == ["000001.jsonl"]
+
+
 def test_a_run_that_changed_nothing_keeps_no_room(folder: str, records: list[Record]):
     put(FileJournal(folder), [*records[:-1], RunEnd("done", 0)])
     assert [path.name for path in Path(folder).iterdir()] == ["000001.jsonl"]
