@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from numatune.compat import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numatune.api.restoring import TakenBack
     from numatune.engine.execute import Progress
     from numatune.host.protocol import Host
-    from numatune.settings.applied import SavedPlan, Waiting
+    from numatune.settings.applied import AppliedSet, SavedPlan, Waiting
     from numatune.settings.model import Setting, SettingId
     from numatune.settings.plan import Change, Outcome, Plan
 
@@ -117,13 +117,14 @@ class _Apply:
         """What must be there before the first write: the way back of the applied set, and the timer."""
         from numatune.engine import applied, confirm, paths
 
+        applied.reserve(paths.applied(self._state), self._set(self._plan.changes, {}))
         applied.keep_before(self._folder, self._start.run, self._memory.applied)
         if confirm_within is None:
             return None
         return confirm.arm(paths.confirm(self._state), self._host, self._start, confirm_within)
 
     def _execute(self, waiting: Waiting | None, progress: Progress | None) -> tuple[Outcome, ...]:
-        from numatune.engine import confirm, paths, runs
+        from numatune.engine import applied, confirm, paths, runs
         from numatune.engine.execute import execute
         from numatune.engine.journal import FileJournal
         from numatune.errors import StateError
@@ -137,6 +138,9 @@ class _Apply:
             begun = any(run.number == self._start.run for run in runs.listed(self._folder))
             if waiting and not begun:
                 confirm.disarm(paths.confirm(self._state), self._host, waiting)
+            if not begun:
+                applied.unreserve(paths.applied(self._state))
+                applied.forget_before(self._folder)
             raise
 
     def _difference(self) -> tuple[Change, ...]:
@@ -154,14 +158,26 @@ class _Apply:
         from numatune.api import drifting
         from numatune.engine import applied, paths
 
+        old, new = self._memory.applied, self._set(self._difference(), outcomes)
+        if old is None or new != dataclasses.replace(
+            old, when=new.when, who=new.who, why=new.why, run=new.run, version=new.version
+        ):
+            applied.save(paths.applied(self._state), new)
+        if not drifting.clean(self._host):
+            drifting.remember_clean(self._host)
+
+    def _set(self, after: Sequence[Change], outcomes: Mapping[SettingId, Outcome]) -> AppliedSet:
+        """The applied set, given the plan once everything is written and what came of that."""
+        from numatune.engine import applied
+
         old, saved = self._memory.applied, self._saved
         settings: tuple[Setting, ...] = self._settings
         owed = applied.still_owed(saved.plan.changes, saved.released, outcomes)
         if old and saved.add:
             settings = applied.laid_over(old.rows, settings)
             owed = old.owed
-        rows = applied.rows(settings, self._difference(), outcomes, old, self._memory.boot_id)
-        new = applied.made(
+        rows = applied.rows(settings, after, outcomes, old, self._memory.boot_id)
+        return applied.made(
             saved.parts,
             rows,
             self._host,
@@ -172,12 +188,6 @@ class _Apply:
             run=self._start.run if self._plan.to_do else self._memory.newest,
             owed=owed,
         )
-        if old is None or new != dataclasses.replace(
-            old, when=new.when, who=new.who, why=new.why, run=new.run, version=new.version
-        ):
-            applied.save(paths.applied(self._state), new)
-        if not drifting.clean(self._host):
-            drifting.remember_clean(self._host)
 
     def _end(self, done: Applied) -> None:
         from numatune.api import log
@@ -211,12 +221,14 @@ def _refused(change: Change, outcomes: Mapping[SettingId, Outcome]) -> bool:
 def _nothing_waits(host: Host) -> None:
     from numatune.engine import confirm, paths
     from numatune.engine.boot import boot_id
+    from numatune.engine.when import for_people
     from numatune.errors import NumatuneError
 
     waiting = confirm.waits(paths.confirm(paths.state(host.root)), boot_id(host))
     if waiting:
         hint = "numatune confirm keeps it, numatune rollback takes it back"
-        raise NumatuneError("", f"run {waiting.run} waits to be confirmed until {waiting.until}", hint=hint)
+        found = f"run {waiting.run} waits to be confirmed until {for_people(waiting.until)}"
+        raise NumatuneError("", found, hint=hint)
 
 
 def _check_unmoved(saved: SavedPlan, host: Host) -> None:
