@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterable
 from typing import Protocol
 
-from numatune.engine import trust
+from numatune.engine import store, trust
 from numatune.errors import StateError
 from numatune.settings.journal import FORMAT, Ack, Intent, Ready, Record, RunEnd, RunStart
 from numatune.settings.wire import dumps, from_data, to_data
@@ -22,7 +22,7 @@ from numatune.settings.wire import dumps, from_data, to_data
 SUFFIX = ".jsonl"
 RESERVE = ".reserve"
 
-_SLACK = 512
+_SLACK = 256
 """Bytes a record may need beyond the texts in it."""
 
 _HEAD = 4096
@@ -84,26 +84,29 @@ class FileJournal:
     def _begin(self) -> None:
         """Everything up to Ready, and room for the rest, on disk."""
         text = b"".join(_line(record) for record in self._before_ready)
-        room = _room(self._before_ready)
-        kind = self._start.kind if self._start else "apply"
+        size = len(text) + _room(self._before_ready)
+        takes_back = self._start is not None and self._start.kind == "rollback"
         try:
             _make_folders(self._folder)
             trust.check(self._folder)
             self._fd = self._opened()
-            _allocate(self._fd, len(text) + room)
-            self._reserve(len(text) + room + _HEAD, needed=kind != "rollback")
+            store.allocate(self._fd, size)
+            if not takes_back:
+                self._reserve(2 * size)
             self._write(text)
             os.fsync(self._fd)
             _flush(self._folder)
         except OSError as error:
             self._abandon()
             raise self._failed(error, "nothing was changed") from error
+        if takes_back:
+            self._hand_on(size)
 
     def _opened(self) -> int:
         """A new file; or, for a rollback, the largest room that the runs it takes back have left for it."""
         if os.path.lexists(self.path):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.path)
-        rooms = [path for run in self._undone if os.path.exists(path := reserve_of(self._folder, run))]  # noqa: PTH110  # pathlib costs a start-up
+        rooms = self._rooms()
         if rooms:
             self._room = max(rooms, key=os.path.getsize)
             os.rename(self._room, self.path)  # noqa: PTH104  # as above
@@ -111,21 +114,34 @@ class FileJournal:
         os.fchmod(fd, 0o644)
         return fd
 
-    def _reserve(self, size: int, *, needed: bool) -> None:
-        """Room for the journal of a rollback of this run. A rollback, which may meet a full disk, goes without."""
-        path = reserve_of(self._folder, self._start.run if self._start else 0)
+    def _rooms(self) -> list[str]:
+        """Room that is there for this rollback: of the runs that it takes back, and of killed rollbacks of them."""
+        names = os.listdir(self._folder) if self._undone else []  # noqa: PTH208  # pathlib costs a start-up
+        numbers = [name.removesuffix(RESERVE) for name in names if name.endswith(RESERVE)]
+        return [f"{self._folder}/{n}{RESERVE}" for n in numbers if n.isdecimal() and int(n) >= min(self._undone)]
+
+    def _reserve(self, size: int) -> None:
+        """Room for the journals of a rollback of this run, and of a second one that finishes it if it is killed."""
+        fd = os.open(
+            reserve_of(self._folder, self._start.run if self._start else 0),
+            os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW,
+            0o644,
+        )
         try:
-            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
-            try:
-                _allocate(fd, size)
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+            os.fchmod(fd, 0o644)
+            store.allocate(fd, size)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def _hand_on(self, size: int) -> None:
+        """What this rollback does not need of its room is for the next one, should it be killed. If there is any."""
+        try:
+            os.ftruncate(self._fd, size)
+            self._reserve(size)
         except OSError:
             with contextlib.suppress(OSError):
-                os.unlink(path)  # noqa: PTH108  # as above
-            if needed:
-                raise
+                os.unlink(reserve_of(self._folder, self._start.run if self._start else 0))  # noqa: PTH108  # as above
 
     def _write(self, data: bytes) -> None:
         while data:
@@ -239,18 +255,6 @@ def _room(records: Iterable[Record]) -> int:
             acks = 2 * (len(dumps(Ack(record.seq, 0, None))) + texts + _SLACK)
             size += len(_line(record)) + acks + len(record.setting.id) + _SLACK
     return size
-
-
-def _allocate(fd: int, size: int) -> None:
-    """Make the file at least `size` bytes, all of them really on the disk. Raises OSError."""
-    try:
-        os.posix_fallocate(fd, 0, size)
-    except OSError as error:
-        if error.errno not in {errno.EOPNOTSUPP, errno.EINVAL}:
-            raise
-        here = os.fstat(fd).st_size
-        while here < size:
-            here += os.pwrite(fd, bytes(min(size - here, 1 << 16)), here)
 
 
 def _make_folders(folder: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -178,6 +179,7 @@ def test_room_for_the_rollback_is_kept_until_it_is_done(folder: str, records: li
     assert Path(f"{folder}/000001{ROOM}").stat().st_size > Path(f"{folder}/000001.jsonl").stat().st_size
     back = FileJournal(folder, undone=[1])
     put(back, [start(2, "rollback", undoes=(1,)), Ready()])
+    assert Path(f"{folder}/000002{ROOM}").exists(), "for the one that finishes it, should it be killed"
     assert not Path(f"{folder}/000001{ROOM}").exists(), "it is the rollback's journal now"
     put(back, [RunEnd("done", 3)])
     assert sorted(path.name for path in Path(folder).iterdir()) == ["000001.jsonl", "000002.jsonl"]
@@ -234,11 +236,11 @@ def _small_disk(tmp_path: Path) -> Iterator[Path]:
     if made.returncode:
         pytest.skip("needs the right to mount a file system")
     yield mount
-    subprocess.run(["umount", str(mount)], check=True)  # noqa: S607
+    subprocess.run(["umount", "--lazy", str(mount)], check=True)  # noqa: S607  # a killed run has its journal open
 
 
 def fill(disk: Path) -> None:
-    with (disk / "filler").open("wb", buffering=0) as file:
+    with (disk / "filler").open("ab", buffering=0) as file:
         try:
             while file.write(bytes(512)):
                 pass
@@ -264,6 +266,35 @@ def test_apply_ends_and_rollback_works_on_a_disk_that_fills_up_meanwhile(small_d
     execute(changes, kernel, FileJournal(folder, undone=[1]), start(2, "rollback", undoes=(1,)))
     assert (kernel.state(), spared) == (before, ())
     assert isinstance(journal.read(f"{folder}/000002.jsonl")[-1], RunEnd)
+
+
+def test_a_killed_rollback_is_finished_on_a_full_disk(small_disk: Path):
+    folder = str(small_disk / "runs")
+    kernel, every = forty_kernel(), flat(settings())
+    before = kernel.state()
+    execute(diff(every, observe(every, kernel), Options()), kernel, FileJournal(folder), start())
+    fill(small_disk)
+
+    class Killed(BaseException):
+        pass
+
+    def hook(moment: str, what: str) -> None:  # noqa: ARG001
+        if len(kernel.log) == writes + 20:
+            raise Killed
+
+    for run in (2, 3):
+        records = [record for number in range(1, run) for record in journal.read(f"{folder}/{number:06}.jsonl")]
+        ledger = fold(records)
+        seen = observe([owned.setting for owned in ledger.values()], kernel, name_conflicts=False)
+        changes, spared = restore(ledger, seen, "boot")
+        assert spared == ()
+        writes = len(kernel.log)
+        kernel.hook = hook if run == 2 else lambda moment, what: None  # noqa: ARG005
+        back = FileJournal(folder, undone=[1])
+        with contextlib.suppress(Killed):
+            execute(changes, kernel, back, start(run, "rollback", undoes=(1,)))
+        fill(small_disk)
+    assert kernel.state() == before
 
 
 def test_apply_on_a_full_disk_touches_nothing(small_disk: Path):
