@@ -152,9 +152,7 @@ def _end(host: Host, numbers: tuple[int, ...], plan: Plan) -> None:
     state = paths.state(host.root)
     folder = paths.runs(state)
     release.tell_remade(plan.changes, runs.to_take_back(runs.listed(folder)), host)
-    before = applied.before(folder, numbers[0])
-    if before:
-        applied.save(paths.applied(state), before)
+    if applied.bring_back(folder, numbers[0], paths.applied(state)):
         drifting.remember_clean(host)
     else:
         store.remove(paths.applied(state))

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from numatune import __version__
 from numatune.engine import store, when
+from numatune.errors import StateError
 from numatune.host.protocol import Reader
 from numatune.settings.applied import AppliedRow, AppliedSet, Part
 from numatune.settings.journal import LastSeen
@@ -31,6 +32,16 @@ def load(path: str) -> AppliedSet | None:
 def save(path: str, applied: AppliedSet) -> None:
     """Make this the host's applied set. Raises StateError."""
     store.save(path, applied)
+
+
+def reserve(path: str, applied: AppliedSet) -> None:
+    """Keep room for a set that will come out much like this one. Raises StateError."""
+    store.reserve(path, applied)
+
+
+def unreserve(path: str) -> None:
+    """Give that room back."""
+    store.unreserve(path)
 
 
 def chosen(settings: Iterable[Setting], only: Collection[str], skip: Collection[str]) -> tuple[Setting, ...]:
@@ -99,7 +110,8 @@ def still_owed(
 ) -> tuple[Setting, ...]:
     """What was to be given back (the rows in `released`) and was not: it is offered again by the next apply."""
     rows = [change for change in changes if change.setting.id in released and change.status is Status.DRIFTED]
-    return tuple(change.setting for change in rows if outcomes[change.setting.id].status is not Status.OK)
+    came = {sid: outcome.status for sid, outcome in outcomes.items()}
+    return tuple(change.setting for change in rows if came.get(change.setting.id) is not Status.OK)
 
 
 def remembered(applied: AppliedSet | None, boot_id: str) -> dict[SettingId, Remembered]:
@@ -154,6 +166,21 @@ def before(runs: str, run: int) -> AppliedSet | None:
     """The set that was there before a run, None when nothing was applied. Raises StateError when that is not known."""
     found = store.load(_before(runs, run), AppliedSet)
     return found if found and found.parts else None
+
+
+def bring_back(runs: str, run: int, path: str) -> bool:
+    """Make the set that was there before a run the applied set again, which needs no room. Whether there was one.
+
+    Raises StateError when that is not known, or cannot be done.
+    """
+    if not before(runs, run):
+        return False
+    try:
+        store.unreserve(path)
+        os.replace(_before(runs, run), path)  # noqa: PTH105  # pathlib costs a start-up
+    except OSError as error:
+        raise StateError(path, f"cannot be put back: {error.strerror}") from error
+    return True
 
 
 def forget_before(runs: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -15,6 +16,9 @@ from numatune.settings.wire import from_data, to_data
 
 FORMAT = 1
 """Of every file that `save` writes. A newer numatune reads all older ones."""
+
+_ROOM = ".reserve"
+_SLACK = 4096
 
 T = TypeVar("T")
 
@@ -50,15 +54,55 @@ def load(path: str, expected: type[T]) -> T | None:
 
 def save(path: str, value: object, mode: int = 0o644) -> None:
     """Put the file in place: a reader, and a power cut, find the old one or the new one. Raises StateError."""
-    envelope = {"format": FORMAT, "numatune": __version__, "holds": to_data(value)}
-    failed = LocalHost().replace(os.path.abspath(path), json.dumps(envelope, separators=(",", ":")) + "\n", mode)  # noqa: PTH100  # pathlib costs a start-up
+    unreserve(path)
+    failed = LocalHost().replace(os.path.abspath(path), _spelled(value), mode)  # noqa: PTH100  # pathlib costs a start-up
     if failed:
         hint = "make room" if failed in {errno.ENOSPC, errno.EDQUOT} else ""
         raise StateError(path, f"cannot be written: {os.strerror(failed)}", hint=hint)
 
 
+def reserve(path: str, value: object) -> None:
+    """Keep room for a later `save` of about this value. Raises StateError when there is none."""
+    size = len(_spelled(value)) * 2 + _SLACK
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)  # noqa: PTH103, PTH120  # pathlib costs a start-up
+        fd = os.open(path + _ROOM, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        try:
+            allocate(fd, size)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        unreserve(path)
+        hint = "nothing was changed; make room"
+        raise StateError(path, f"no room for it: {os.strerror(error.errno or errno.EIO)}", hint=hint) from error
+
+
+def unreserve(path: str) -> None:
+    """Give back the room that `reserve` kept."""
+    with contextlib.suppress(OSError):
+        os.unlink(path + _ROOM)  # noqa: PTH108  # pathlib costs a start-up
+
+
+def allocate(fd: int, size: int) -> None:
+    """Make the file at least `size` bytes, all of them really on the disk. Raises OSError."""
+    try:
+        os.posix_fallocate(fd, 0, size)
+    except OSError as error:
+        if error.errno not in {errno.EOPNOTSUPP, errno.EINVAL}:
+            raise
+        here = os.fstat(fd).st_size
+        while here < size:
+            here += os.pwrite(fd, bytes(min(size - here, 1 << 16)), here)
+
+
 def remove(path: str) -> None:
     """Take the file away; it may be gone already. Raises StateError."""
+    unreserve(path)
     failed = LocalHost().drop(os.path.abspath(path)) if os.path.lexists(path) else 0  # noqa: PTH100  # as above
     if failed not in {0, errno.ENOENT}:
         raise StateError(path, f"cannot be removed: {os.strerror(failed)}")
+
+
+def _spelled(value: object) -> str:
+    envelope = {"format": FORMAT, "numatune": __version__, "holds": to_data(value)}
+    return json.dumps(envelope, separators=(",", ":")) + "\n"
