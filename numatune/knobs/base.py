@@ -48,24 +48,30 @@ class Asked(Section, Generic[T]):
         return data if isinstance(data, Mapping | Asked) else {"value": data}
 
 
-def _cpu_set(value: Any) -> CpuSet:
-    """A set from an expression, from a list text ``0-3,8``, from a number or from a YAML list of numbers."""
-    if isinstance(value, CpuSet):
-        return value
-    if isinstance(value, bool) or not isinstance(value, int | str | list | tuple):
-        raise ValueError(f"{value!r} is no set; accepted: a list like 0-3,8 or an expression")  # noqa: TRY004
-    if isinstance(value, str):
-        return CpuSet.parse(value)
-    return CpuSet([value] if isinstance(value, int) else value)
+def cpu_set(value: Any) -> CpuSet:
+    """A set from an expression, a list text ``0-3,8``, a number, or a YAML list of them. Raises ValueError."""
+    match value:
+        case CpuSet():
+            return value
+        case str():
+            return CpuSet.parse(value)
+        case int() if not isinstance(value, bool):
+            return CpuSet([value])
+        case list() | tuple() if not any(isinstance(item, list | tuple) for item in value):
+            joined = CpuSet()
+            for item in value:
+                joined |= cpu_set(item)
+            return joined
+    raise ValueError(f"{value!r} is no set; accepted: a list like 0-3,8 or an expression")
 
 
 _CPU_SET_SCHEMA = {
-    "description": "CPUs or nodes: a list like 0-3,8, a number, numbers, or an expression",
+    "description": "CPUs or nodes: a list like 0-3,8, a number, a list of them, or an expression",
     "type": ["string", "integer", "array"],
-    "items": {"type": "integer"},
+    "items": {"type": ["string", "integer"]},
 }
 
-CpuSetField = Annotated[CpuSet, BeforeValidator(_cpu_set), WithJsonSchema(_CPU_SET_SCHEMA)]
+CpuSetField = Annotated[CpuSet, BeforeValidator(cpu_set), WithJsonSchema(_CPU_SET_SCHEMA)]
 """Sets of CPUs or nodes in a section."""
 
 

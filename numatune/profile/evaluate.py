@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from numatune.errors import Problem
 from numatune.profile import when
-from numatune.profile.failed import Circle, Failed
+from numatune.profile.failed import Circle, Failed, Unknown
 from numatune.profile.scalars import Trap, plain
 from numatune.profile.tree import Branch, Entry, Leaf, Node, Path, Row, problem
 from numatune.settings.model import Source
@@ -25,7 +25,7 @@ MISSING: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class Unmet:
-    """A part of a profile whose condition does not hold here."""
+    """A part of a profile whose condition does not hold here, or for which the host does not tell what it asks."""
 
     path: Path
     node: Node
@@ -41,6 +41,7 @@ class Evaluation:
                  expression in them is none: it may need what the condition asks for
     numbers_as_text   for conditions: a version such as 5.10 is no number, whatever YAML makes of it
     sources      line of each key and item of the data, by its path in the data
+    untold       what asks for something that this host does not tell
     tainted      paths whose value could not be worked out: complaints about them would be noise
     skipped      paths of the data below a condition that does not hold (only with ignore_when)
     """
@@ -52,6 +53,7 @@ class Evaluation:
     sources: dict[Path, Source] = field(default_factory=dict)
     tainted: set[Path] = field(default_factory=set)
     unmet: list[Unmet] = field(default_factory=list)
+    untold: list[Unmet] = field(default_factory=list)
     skipped: set[Path] = field(default_factory=set)
 
     def entry(self, entry: Entry, path: Path, *, live: bool = True) -> Any:
@@ -100,7 +102,9 @@ class Evaluation:
             value = leaf.text if versions else self.host.scalar(leaf)
         except Failed as failed:
             self.tainted.add(path)
-            if live:
+            if isinstance(failed, Unknown) and live:
+                self.untold.append(Unmet(path, leaf, self.sources[path], failed.found))
+            elif live:
                 self.problems.append(problem(leaf.source, path, failed.found, failed.accepted, failed.hint))
             return MISSING
         return MISSING if value is None else value
@@ -161,7 +165,7 @@ class Host:
             if isinstance(node, Row):
                 return tuple(self.scalar(item) for item in node.items if isinstance(item, Leaf))
             return self.scalar(node) if isinstance(node, Leaf) else None
-        except Circle:
+        except (Circle, Unknown):
             raise
         except Failed as error:
             raise Failed(f"vars.{name}: {error.found}", error.accepted, error.hint) from error

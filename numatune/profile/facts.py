@@ -12,15 +12,12 @@ from typing import ClassVar, Final
 
 from numatune.compat import override
 from numatune.cpus import CpuSet
+from numatune.profile.failed import Unknown
 from numatune.topology.memory import smallest_node, total_memory
 from numatune.topology.model import Device, Node, NodeKind, Topology
 
 GRAIN: Final = 128 << 20
 UNITS: Final[Mapping[str, int]] = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-
-
-class NotKnown(ValueError):  # noqa: N818  # reads as what happened
-    """The host, or what was captured of it, does not tell."""
 
 
 class View:
@@ -62,7 +59,7 @@ class NodeView(View):
 
     @property
     def memory(self) -> int:
-        """Bytes. Raises NotKnown."""
+        """Bytes. Raises Unknown."""
         return _rounded(self.node.memory_bytes, f"how much memory node {self.node.id} has")
 
     def first_cores(self, count: int) -> CpuSet:
@@ -135,14 +132,14 @@ class MemoryView(View):
 
     @property
     def total(self) -> int:
-        """Of the whole host. Raises NotKnown."""
-        return _rounded(total_memory(self.topology), "how much memory this host has")
+        """Of the whole host. Raises Unknown."""
+        return _rounded(total_memory(self.topology), "how much memory it has")
 
     @property
     def smallest_node(self) -> int:
-        """Of the smallest node that a server can be put on. Raises NotKnown."""
+        """Of the smallest node that a server can be put on. Raises Unknown."""
         found = smallest_node(self.topology)
-        return _rounded(found[1] if found else None, "how much memory the nodes of this host have")
+        return _rounded(found[1] if found else None, "how much memory its nodes have")
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,5 +237,5 @@ def _at_least_0(count: int) -> int:
 
 def _rounded(value: int | None, what: str) -> int:
     if value is None:
-        raise NotKnown(f"this host does not tell {what}")
+        raise Unknown(f"this host does not tell {what}")
     return value // GRAIN * GRAIN

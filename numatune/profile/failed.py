@@ -13,5 +13,9 @@ class Failed(ValueError):  # noqa: N818  # reads as what happened to the express
         self.hint = hint
 
 
+class Unknown(Failed):
+    """The host, or what was captured of it, does not tell what the expression asks for: no mistake of the profile."""
+
+
 class Circle(Failed):
     """Variables that lead back to themselves."""

@@ -13,24 +13,35 @@ def of_unmet(unmet: Unmet) -> list[Setting]:
     """The rows of a part whose condition does not hold: of each of its keys when it is a whole section."""
     if len(unmet.path) == 1:
         return of_section(unmet.path[0], Entry(unmet.source, unmet.node), unmet.reason)
-    return [_row(unmet.path, unmet.source, unmet.reason, unmet.node)]
+    return [_row(unmet.path, unmet.source, _does_not_apply(unmet.reason), unmet.node)]
+
+
+def of_untold(untold: Unmet) -> Setting:
+    """The row of a value that asks for what this host does not tell."""
+    path = untold.path[:-1] if untold.path[-1] == "value" else untold.path
+    return _row(path, untold.source, Nothing("unsupported", untold.reason), untold.node)
 
 
 def of_section(name: str, entry: Entry, reason: str) -> list[Setting]:
     """One row for each key of a section none of which applies."""
     if not isinstance(entry.node, Branch):
         return []
-    return [_row((name, key), inner.source, reason, inner.node) for key, inner in entry.node.entries.items()]
+    away = _does_not_apply(reason)
+    return [_row((name, key), inner.source, away, inner.node) for key, inner in entry.node.entries.items()]
 
 
-def _row(path: Path, source: Source, reason: str, node: Node) -> Setting:
+def _does_not_apply(reason: str) -> Nothing:
+    return Nothing("not-applicable", f"when {reason}")
+
+
+def _row(path: Path, source: Source, target: Nothing, node: Node) -> Setting:
     section, *rest = path
     value = _text(node, "value")
     if rest[-1].isdecimal() and value:
         rest[-1] = value
     return Setting(
         id=SettingId(f"{section}:{'/'.join(rest)}"),
-        target=Nothing("not-applicable", f"when {reason}"),
+        target=target,
         codec=Text(),
         want=value,
         phase=Phase.CHECK,

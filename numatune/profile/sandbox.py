@@ -15,6 +15,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from numatune.compat import override
 from numatune.cpus import CpuSet
+from numatune.knobs.base import cpu_set
 from numatune.profile.facts import View
 
 MAX_TEXT: Final = 4096
@@ -109,24 +110,11 @@ def short(text: str) -> str:
     return text if len(text) <= MAX_TEXT else _too_long()
 
 
-def as_set(value: Any) -> CpuSet:
-    """A set, a list text, a number or a list of numbers as a set. Raises ValueError."""
-    if isinstance(value, CpuSet):
-        return value
-    if isinstance(value, str):
-        return CpuSet.parse(value)
-    if type(value) is int:
-        return CpuSet([value])
-    if isinstance(value, list | tuple) and all(type(item) is int for item in value):
-        return CpuSet(value)
-    raise Refused(f"{_called(value)} where a set belongs; accepted: a set, or a list like 0-3,8")
-
-
 def _sets(operator: str, left: Any, right: Any) -> CpuSet:
     if operator == "-":
-        return as_set(left) - as_set(right)
+        return cpu_set(left) - cpu_set(right)
     if operator == "+":
-        return as_set(left) | as_set(right)
+        return cpu_set(left) | cpu_set(right)
     raise Refused(f"a set {operator} something; accepted: + and - between sets, and the filters union and intersect")
 
 
@@ -199,8 +187,8 @@ _OWN_FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "int": _int,
     "float": _float,
     "join": _join,
-    "set": as_set,
-    "union": lambda left, right: as_set(left) | as_set(right),
-    "intersect": lambda left, right: as_set(left) & as_set(right),
-    "difference": lambda left, right: as_set(left) - as_set(right),
+    "set": cpu_set,
+    "union": lambda left, right: cpu_set(left) | cpu_set(right),
+    "intersect": lambda left, right: cpu_set(left) & cpu_set(right),
+    "difference": lambda left, right: cpu_set(left) - cpu_set(right),
 }

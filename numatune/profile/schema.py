@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pydantic.json_schema import GenerateJsonSchema
-
-from numatune.compat import override
 from numatune.knobs import KNOBS
 from numatune.profile.resolve import WORDS
 
@@ -34,14 +31,6 @@ _CONDITIONS: Final[_JSON] = {
 }
 
 
-class _Generator(GenerateJsonSchema):
-    """Sets of CPUs and nodes are an object of ours in the models, and a text, a number or a list in a profile."""
-
-    @override
-    def is_instance_schema(self, schema: Any) -> _JSON:
-        return {"type": ["string", "integer", "array"], "items": {"type": "integer"}}
-
-
 def schema() -> _JSON:
     """A schema of draft 2020-12 for a whole profile."""
     definitions: _JSON = {
@@ -56,7 +45,7 @@ def schema() -> _JSON:
     }
     properties: _JSON = _own_properties()
     for knob in KNOBS:
-        made = knob.model.model_json_schema(schema_generator=_Generator, ref_template=f"#/$defs/{knob.name}.{{model}}")
+        made = knob.model.model_json_schema(ref_template=f"#/$defs/{knob.name}.{{model}}")
         for name, definition in made.pop("$defs", {}).items():
             definitions[f"{knob.name}.{name}"] = _loosened(definition)
         properties[knob.name] = _or_null(_loosened(made))

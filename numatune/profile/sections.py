@@ -31,12 +31,13 @@ class Sections:
         evaluation = Evaluation(self.host)
         data = evaluation.entry(entry, (knob.name,))
         self.problems += evaluation.problems
-        not_applicable = [row for unmet in evaluation.unmet for row in rows.of_unmet(unmet)]
+        away = [row for unmet in evaluation.unmet for row in rows.of_unmet(unmet)]
+        away += [rows.of_untold(untold) for untold in evaluation.untold]
         if evaluation.unmet:
             self._check(knob, entry)
         if data is not MISSING:
             self.made += self._settings(knob, entry, data, evaluation)
-        self.made += not_applicable
+        self.made += away
 
     def skip(self, knob: Knob[Any], entry: Entry, reason: str) -> None:
         """Add rows for a section of a profile that does not apply as a whole; what is wrong with it still is."""

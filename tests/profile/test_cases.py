@@ -6,7 +6,8 @@ files      path -> text; etc/ stands for /etc/numatune/profiles
 names      what is asked for (./case.yaml)
 variables  --var
 host       arguments of fakes.trees.host_tree; `without`: paths that are taken away
-wants      id -> want, why, optional, note, source (its end), reason (a part, of what does not apply)
+wants      id -> want, why, optional, note, source (its end), reason (a part, of what does not apply),
+           unsupported (the reason)
 only       there are no settings but those of `wants`
 notes      exactly these
 error      parts of the ProfileError's lines, instead of all that; lines: how many there are
@@ -80,6 +81,8 @@ def _check(setting: Setting, expected: dict[str, Any]) -> None:
                 assert isinstance(setting.target, Nothing)
                 assert setting.target.status == "not-applicable"
                 assert value in setting.target.reason
+            case "unsupported":
+                assert setting.target == Nothing("unsupported", value)
             case "source":
                 assert str(setting.source).endswith(value)
             case "note":
