@@ -31,7 +31,7 @@ def topology(
 def _asked(profiles: Sequence[str], variables: Mapping[str, str]) -> Mapping[str, int]:
     from numatune import profile
 
-    return profile.load(profiles, variables=variables).overrides
+    return profile.load(profiles, variables=variables).sound().overrides
 
 
 def _applied(root: str) -> dict[str, int]:

@@ -72,13 +72,9 @@ def _show(args: argparse.Namespace) -> int:
     if not args.resolved and not args.json:
         from numatune.api.planning import load
         from numatune.cli import options
-        from numatune.errors import ProfileError
         from numatune.profile.spell import spell
 
-        document = load(args.profiles, variables=options.variables(args.var))
-        if document.problems:
-            raise ProfileError(document.problems)
-        say(spell(document))
+        say(spell(load(args.profiles, variables=options.variables(args.var)).sound()))
         return 0
     wanted = _want(args.profiles, args)
     for note in wanted.resolved.notes:

@@ -108,6 +108,13 @@ class Document:
         """The operator's word on which node a device is at: PCI address -> node id. Mistakes are left to `resolve`."""
         return devices.overrides(self.tree)[0]
 
+    def sound(self) -> Document:
+        """This document, for who does not work it out. Raises ProfileError with what is wrong on any host."""
+        problems = (*self.problems, *devices.overrides(self.tree)[1])
+        if problems:
+            raise ProfileError(problems)
+        return self
+
     def stored(self) -> tuple[tuple[str, str], ...]:
         """Everything this was made from, as (label, text); `restore` makes it again without the files."""
         head = {

@@ -12,11 +12,12 @@ from numatune.views.style import Style
 
 def listing(rows: Sequence[tuple[str, str, str, str]], style: Style) -> str:
     """One line a profile: (name, where from, version, summary)."""
-    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+    shown = [tuple(map(style.spell, row)) for row in rows]
+    widths = [max((len(row[column]) for row in shown), default=0) for column in range(3)]
     lines = []
-    for name, origin, version, summary in rows:
+    for name, origin, version, summary in shown:
         head = f"{style.paint(f'{name:{widths[0]}}', 'bold')}  {origin:{widths[1]}}  {version:{widths[2]}}"
-        lines.append(style.spell(f"{head}  {summary}".rstrip()) if not style.colour else f"{head}  {summary}".rstrip())
+        lines.append(f"{head}  {summary}".rstrip())
     return "\n".join(lines)
 
 

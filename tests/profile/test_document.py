@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,13 @@ def test_what_was_not_stored_by_us_is_refused(stored: tuple[tuple[str, str], ...
 )
 def test_the_operators_word_on_devices(tmp_path: Path, text: str, overrides: dict[str, int]) -> None:
     assert profile.load([put(tmp_path, "p.yaml", f"name: p\n{text}\n")]).overrides == overrides
+
+
+def test_who_does_not_work_a_profile_out_asks_whether_it_is_sound(tmp_path: Path) -> None:
+    assert profile.load([put(tmp_path, "p.yaml", "name: p\n")]).sound().overrides == {}
+    for text, part in (("x: 010", "p.yaml:2: x: 010"), ("devices: {eth0: 1}", "p.yaml:2: devices.eth0")):
+        with pytest.raises(ProfileError, match=re.escape(part)):
+            profile.load([put(tmp_path, "p.yaml", f"name: p\n{text}\n")]).sound()
 
 
 def test_bytes_that_are_no_text_are_told_with_their_line(tmp_path: Path) -> None:
