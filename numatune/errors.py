@@ -18,6 +18,9 @@ from typing import ClassVar
 
 from numatune.compat import override
 
+_LONGEST = 400
+"""Characters of what was found that a message shows: a value may be a whole file."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -30,7 +33,10 @@ class Problem:
 
     @override
     def __str__(self) -> str:
-        text = f"{self.where}: {self.found}" if self.where else self.found
+        found = self.found
+        if len(found) > _LONGEST:
+            found = f"{found[: _LONGEST // 2]}…{found[-_LONGEST // 4 :]}"
+        text = f"{self.where}: {found}" if self.where else found
         if self.accepted:
             text += f"; accepted: {self.accepted}"
         return f"{text} ({self.hint})" if self.hint else text
