@@ -6,7 +6,8 @@ works a Document out on one host, as Settings, or as a ProfileError with all pro
 
 from __future__ import annotations
 
-from numatune.profile.document import Document, load, restore
+from numatune.profile.document import Document, restore
+from numatune.profile.load import load
 from numatune.profile.resolve import Resolved, resolve
 
 __all__ = ["Document", "Resolved", "load", "resolve", "restore"]

@@ -141,6 +141,19 @@ def test_the_operators_word_on_devices(tmp_path: Path, text: str, overrides: dic
     assert profile.load([put(tmp_path, "p.yaml", f"name: p\n{text}\n")]).overrides == overrides
 
 
+def test_a_ladder_of_profiles_is_walked_once_and_has_an_end(tmp_path: Path) -> None:
+    put(tmp_path, "a0.yaml", "name: a\n")
+    put(tmp_path, "b0.yaml", "name: b\n")
+    for step in range(1, 40):
+        for side in "ab":
+            below = f"[./a{step - 1}.yaml, ./b{step - 1}.yaml]"
+            put(tmp_path, f"{side}{step}.yaml", f"name: {side}\nextends: {below}\n")
+    (layer,) = profile.load([str(tmp_path / "a31.yaml")]).layers
+    assert len(layer.chain) == len(set(layer.chain)) == 63
+    with pytest.raises(ProfileError, match="a chain of more than 32 profiles"):
+        profile.load([str(tmp_path / "a39.yaml")])
+
+
 def test_who_does_not_work_a_profile_out_asks_whether_it_is_sound(tmp_path: Path) -> None:
     assert profile.load([put(tmp_path, "p.yaml", "name: p\n")]).sound().overrides == {}
     for text, part in (("x: 010", "p.yaml:2: x: 010"), ("devices: {eth0: 1}", "p.yaml:2: devices.eth0")):
