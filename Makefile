@@ -2,7 +2,9 @@
 # python3, make and apt; what else they need they install themselves (apt packages only as root).
 
 PROFILE ?= llm-inference
-PYTHON  ?= python3
+# The system's own Python where it is new enough: every user can run it, as the tests without root do.
+PYTHON  ?= $(firstword $(foreach python,/usr/bin/python3 python3,$(shell $(python) -c 'import sys; \
+    print("$(python)" if sys.version_info >= (3, 11) else "")' 2>/dev/null)) python3)
 VENV    ?= .venv
 RUN     := $(VENV)/bin/numatune
 PIP     := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check

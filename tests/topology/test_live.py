@@ -48,7 +48,8 @@ def test_memory_of_the_nodes_is_that_of_the_machine(topology: Topology):
     sizes = [node.memory_bytes or 0 for node in topology.nodes]
     if not sizes or total is None:
         pytest.skip("this kernel tells of no nodes")
-    assert abs(sum(sizes) - total) < 64 * MIB
+    # A kernel that initialises memory late (deferred_init) counts a node's pages as it goes: a node may lag by an eighth.
+    assert total - total // 8 <= sum(sizes) <= total + 64 * MIB
 
 
 def test_cpus_are_those_of_lscpu(topology: Topology):
@@ -119,9 +120,12 @@ def test_nobody_sees_the_same_topology(topology: Topology):
         "print(*(f'{n.id}={n.cpus}' for n in discover(LocalHost()).nodes))"
     )
     command = [sys.executable, "-c", code]
-    seen = subprocess.run(
-        command, capture_output=True, text=True, check=False, user=65534, group=65534, extra_groups=[]
-    )
+    try:
+        seen = subprocess.run(
+            command, capture_output=True, text=True, check=False, user=65534, group=65534, extra_groups=[]
+        )
+    except PermissionError:
+        pytest.skip("this Python is root's alone")
     if "Permission denied" in seen.stderr or "No module named" in seen.stderr:
         pytest.skip("nobody cannot read this checkout")
     assert seen.returncode == 0, seen.stderr
