@@ -48,7 +48,7 @@ def test_memory_of_the_nodes_is_that_of_the_machine(topology: Topology):
     sizes = [node.memory_bytes or 0 for node in topology.nodes]
     if not sizes or total is None:
         pytest.skip("this kernel tells of no nodes")
-    # A kernel that initialises memory late (deferred_init) counts a node's pages as it goes: a node may lag by an eighth.
+    # Where memory is initialised late (deferred_init) a node counts its pages as it goes: it may lag by an eighth.
     assert total - total // 8 <= sum(sizes) <= total + 64 * MIB
 
 
