@@ -64,3 +64,19 @@ def numatune(
     """One command line. `wrap`: what goes before it, as ``setpriv ...`` or ``unshare ...``."""
     environment = {"NUMATUNE_STATE_DIR": str(state), **(env or {})}
     return process([*wrap, *NUMATUNE, *words], cwd=cwd or state.parent, env=environment)
+
+
+AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+
+
+def mounted(script: str, *arguments: object) -> tuple[str, ...]:
+    """What to wrap a command in so that it has mounts of its own: `script` (sh, as root) makes them, of "$1" ..."""
+    count = len(arguments)
+    run = f'{script}\nshift {count}\nexec "$@"'
+    return ("unshare", "--mount", "--propagation", "private", "sh", "-ec", run, "sh", *map(str, arguments))
+
+
+def can_mount() -> bool:
+    """Whether this process may make a mount namespace."""
+    ask = mounted("mount -t tmpfs none /mnt")
+    return os.geteuid() == 0 and subprocess.run([*ask, "true"], check=False, capture_output=True).returncode == 0
