@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numatune.api.confirming import confirm as confirm
     from numatune.api.drifting import clean as clean
     from numatune.api.drifting import drift as drift
-    from numatune.api.drifting import repair as repair
     from numatune.api.explaining import explain as explain
     from numatune.api.histories import History as History
     from numatune.api.histories import cut_off as cut_off
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from numatune.api.planning import plan as plan
     from numatune.api.planning import prepare as prepare
     from numatune.api.planning import save_plan as save_plan
+    from numatune.api.repairing import repair as repair
     from numatune.api.restoring import TakenBack as TakenBack
     from numatune.api.restoring import proposal as proposal
     from numatune.api.restoring import rollback as rollback
@@ -44,12 +44,13 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "applying": ("Applied", "apply"),
     "explaining": ("explain",),
     "confirming": ("Confirmed", "confirm"),
-    "drifting": ("clean", "drift", "repair"),
+    "drifting": ("clean", "drift"),
     "histories": ("History", "cut_off", "history"),
     "holding": ("hold", "holds", "unhold"),
     "hosts": ("open_host", "open_reader"),
     "looking": ("topology",),
     "planning": ("Request", "load", "load_plan", "plan", "prepare", "save_plan"),
+    "repairing": ("repair",),
     "restoring": ("TakenBack", "proposal", "rollback"),
     "verifying": ("verify",),
 }

@@ -64,6 +64,7 @@ def apply(  # noqa: PLR0913  # what, and how, and who is told
 
     made = request
     if confirm:
+        _nothing_waits(host)
         made = prepare(host, request) if isinstance(request, Request) else request
         if made.plan.to_do and not confirm(made.plan):
             return Applied(made.plan, declined=True)
@@ -100,48 +101,63 @@ class _Apply:
 
     def run(self, confirm_within: int | None, progress: Progress | None) -> Applied:
         """Write, judge, remember."""
-        acts = bool(self._plan.to_do)
-        waiting = self._begin(confirm_within) if acts else None
-        outcomes = {outcome.id: outcome for outcome in self._execute(waiting, progress)}
-        number = self._start.run if acts else None
-        done = Applied(self._plan, outcomes, number, waiting=waiting)
+        if not self._plan.to_do:
+            outcomes = self._execute(progress)
+            self._store(outcomes)
+            return Applied(self._plan, outcomes)
+        waiting = None
+        try:
+            waiting = self._begin(confirm_within)
+            outcomes = self._execute(progress)
+        except (Exception, KeyboardInterrupt):
+            self._forget_unbegun(waiting)
+            raise
+        if waiting and not any(outcome.changed for outcome in outcomes.values()):
+            self._disarm(waiting)
+            waiting = None
+        done = Applied(self._plan, outcomes, self._start.run, waiting=waiting)
         if self._saved.on_error == "rollback" and any(_refused(c, outcomes) for c in self._plan.rows):
             done = dataclasses.replace(done, taken_back=self._take_back(), waiting=None)
         else:
             self._store(outcomes)
-        if acts:
-            self._end(done)
+        self._end(done)
         return done
 
     def _begin(self, confirm_within: int | None) -> Waiting | None:
-        """What must be there before the first write: the way back of the applied set, and the timer."""
+        """What must be there before the first write: the applied set's way back, room for the new one, the timer."""
         from numatune.engine import applied, confirm, paths
 
-        applied.reserve(paths.applied(self._state), self._set(self._plan.changes, {}))
+        if left := confirm.waits(paths.confirm(self._state), self._memory.boot_id):
+            self._disarm(left)  # by a run that never began: it would take this one back
         applied.keep_before(self._folder, self._start.run, self._memory.applied)
+        applied.reserve(paths.applied(self._state), self._set(self._plan.changes, {}))
         if confirm_within is None:
             return None
         return confirm.arm(paths.confirm(self._state), self._host, self._start, confirm_within)
 
-    def _execute(self, waiting: Waiting | None, progress: Progress | None) -> tuple[Outcome, ...]:
-        from numatune.engine import applied, confirm, paths, runs
+    def _execute(self, progress: Progress | None) -> dict[SettingId, Outcome]:
         from numatune.engine.execute import execute
         from numatune.engine.journal import FileJournal
-        from numatune.errors import StateError
 
-        journal = FileJournal(self._folder)
-        try:
-            return execute(
-                self._plan.changes, self._host, journal, self._start, progress=progress, replan=self._difference
-            )
-        except StateError:
-            begun = any(run.number == self._start.run for run in runs.listed(self._folder))
-            if waiting and not begun:
-                confirm.disarm(paths.confirm(self._state), self._host, waiting)
-            if not begun:
-                applied.unreserve(paths.applied(self._state))
-                applied.forget_before(self._folder)
-            raise
+        journal, replan = FileJournal(self._folder), self._difference
+        came = execute(self._plan.changes, self._host, journal, self._start, progress=progress, replan=replan)
+        return {outcome.id: outcome for outcome in came}
+
+    def _forget_unbegun(self, waiting: Waiting | None) -> None:
+        """Undo `_begin`, unless the run has begun: then it is cut off, and rollback takes it back."""
+        from numatune.engine import applied, paths, runs
+
+        if any(run.number == self._start.run for run in runs.listed(self._folder)):
+            return
+        if waiting:
+            self._disarm(waiting)
+        applied.unreserve(paths.applied(self._state))
+        applied.forget_before(self._folder)
+
+    def _disarm(self, waiting: Waiting) -> None:
+        from numatune.engine import confirm, paths
+
+        confirm.disarm(paths.confirm(self._state), self._host, waiting)
 
     def _difference(self) -> tuple[Change, ...]:
         from numatune.api.planning import difference
@@ -219,25 +235,32 @@ def _refused(change: Change, outcomes: Mapping[SettingId, Outcome]) -> bool:
 
 
 def _nothing_waits(host: Host) -> None:
-    from numatune.engine import confirm, paths
-    from numatune.engine.boot import boot_id
+    """Raises NumatuneError while a run waits to be confirmed."""
+    from numatune.api.confirming import waiting_run
     from numatune.engine.when import for_people
     from numatune.errors import NumatuneError
 
-    waiting = confirm.waits(paths.confirm(paths.state(host.root)), boot_id(host))
+    waiting = waiting_run(host)
     if waiting:
-        hint = "numatune confirm keeps it, numatune rollback takes it back"
+        hint = f"numatune confirm keeps it, numatune rollback --run {waiting.run} takes it back"
         found = f"run {waiting.run} waits to be confirmed until {for_people(waiting.until)}"
         raise NumatuneError("", found, hint=hint)
 
 
 def _check_unmoved(saved: SavedPlan, host: Host) -> None:
-    """A plan that was shown or saved is carried out as it is, or not at all."""
+    """A plan that was shown or saved is carried out as it is, or not at all. Raises MovedError."""
     from numatune.api.memory import recall
     from numatune.discover import fingerprint
+    from numatune.engine import applied
     from numatune.engine import saved as saved_plans
-    from numatune.engine.boot import boot_id
 
     memory = recall(host)
-    now = dataclasses.replace(saved.plan.host, boot_id=boot_id(host), fingerprint=fingerprint(host))
-    saved_plans.check(saved, host, now, memory.newest, memory.remembered)
+    now = saved_plans.Now(
+        boot_id=memory.boot_id,
+        fingerprint=fingerprint(host),
+        newest_run=memory.newest,
+        applied=applied.named(memory.applied),
+        remembered=memory.remembered,
+        holds=memory.holds,
+    )
+    saved_plans.check(saved, host, now)

@@ -19,6 +19,21 @@ class Confirmed:
     stopped: bool
 
 
+def waiting_run(host: Host) -> Waiting | None:
+    """What waits to be confirmed. A wait for a run that never began, or that is gone already, is none.
+
+    Raises TrustError, StateError.
+    """
+    from numatune.api.memory import listed
+    from numatune.engine import confirm as waits
+    from numatune.engine import paths, runs
+    from numatune.engine.boot import boot_id
+
+    waiting = waits.waits(paths.confirm(paths.state(host.root)), boot_id(host))
+    on_the_stack = waiting and any(run.number == waiting.run for run in runs.to_take_back(listed(host)))
+    return waiting if on_the_stack else None
+
+
 def confirm(host: Host, *, wait: float = 60.0) -> Confirmed:
     """End the wait of the run that waits to be confirmed. Raises NumatuneError when none does, LockedError.
 
@@ -30,9 +45,9 @@ def confirm(host: Host, *, wait: float = 60.0) -> Confirmed:
 
     path = paths.confirm(paths.state(host.root))
     with lock.held(paths.lock(host.root), "confirm", wait):
-        waiting = waits.last(path, boot_id(host))
-        if waiting is None or waiting.undone:
-            raise _too_late(waiting)
+        waiting = waiting_run(host)
+        if waiting is None:
+            raise _too_late(waits.last(path, boot_id(host)))
         return Confirmed(waiting, waits.disarm(path, host, waiting))
 
 
@@ -40,7 +55,7 @@ def _too_late(waiting: Waiting | None) -> Exception:
     from numatune.engine.when import for_people
     from numatune.errors import NumatuneError
 
-    if waiting is None:
+    if waiting is None or not waiting.undone:
         return NumatuneError("confirm", "no run waits to be confirmed", hint="numatune history")
     why = ""
     if waiting.undone >= waiting.until:

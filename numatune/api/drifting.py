@@ -1,4 +1,4 @@
-"""What has moved since the last apply, and putting it back. Loads no profile unless the host's topology has changed."""
+"""What has moved since the last apply. Loads no profile unless the host's topology has changed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from numatune.compat import TYPE_CHECKING
 if TYPE_CHECKING:
     from numatune.api.memory import Memory
     from numatune.api.planning import Request
-    from numatune.engine.runs import Run
+    from numatune.engine.diff import Options
     from numatune.host.protocol import Host, Reader
     from numatune.settings.applied import AppliedSet
     from numatune.settings.drift import Drift, DriftRow
     from numatune.settings.model import Setting, SettingId
-    from numatune.settings.plan import Change, Observation, Outcome
+    from numatune.settings.plan import Change, Observation
 
 
 def clean(reader: Reader) -> bool:
@@ -27,7 +27,7 @@ def clean(reader: Reader) -> bool:
     from numatune.engine import paths, witness
 
     state = paths.state(reader.root)
-    return witness.holds(paths.witness(state), paths.applied(state), reader)
+    return witness.holds(paths.witness(state), _beside(state), reader)
 
 
 def drift(reader: Reader, request: Request | None = None) -> Drift:
@@ -35,22 +35,12 @@ def drift(reader: Reader, request: Request | None = None) -> Drift:
 
     Raises NumatuneError when nothing is applied and no profile is named, ProfileError, TrustError, StateError.
     """
-    return _from_profiles(reader, request) if request else _from_stored(reader)
-
-
-def repair(host: Host, *, wait: float = 60.0) -> Drift:
-    """Put back what numatune had set, somebody moved, and nobody's work feels; three times a day at most.
-
-    The drift of before, with what was put back marked. Raises as `drift`, and LockedError.
-    """
-    from numatune.engine import lock, paths
-
-    with lock.held(paths.lock(host.root), "drift --repair", wait):
-        return _repaired(host)
+    return _from_profiles(reader, request) if request else from_stored(reader)
 
 
 def remember_clean(host: Host) -> None:
-    """After an apply: if the host is clean, write down what it answered, so that `clean` is quick."""
+    """With the lock held: if the host is clean, write down what it answered, so that `clean` is quick."""
+    from numatune.api import anew
     from numatune.api.memory import recall
     from numatune.engine import paths, witness
 
@@ -58,34 +48,15 @@ def remember_clean(host: Host) -> None:
     recorder = witness.Recorder(host)
     memory = recall(recorder)
     stored = memory.applied
-    if stored is None or _why_anew(stored, recorder):
+    if stored is None or stored.owed or anew.why(stored, recorder):
         return
-    if not any(map(_visible, _rows(stored.settings, stored, memory, recorder))):
-        witness.save(paths.witness(state), paths.applied(state), recorder.answers)
+    if all(map(_is_settled, _rows(stored, memory, recorder))):
+        witness.save(paths.witness(state), _beside(state), recorder.answers)
 
 
-def _from_profiles(reader: Reader, request: Request) -> Drift:
-    from numatune.api.memory import recall
-    from numatune.api.planning import prepare
-    from numatune.engine.drift import compare
-    from numatune.settings.drift import Drift
-
-    plan, memory = prepare(reader, request).plan, recall(reader)
-    stored = memory.applied
-    known = {row.setting.id: row for row in stored.rows} if stored else {}
-    rebooted = stored is not None and stored.boot_id != memory.boot_id
-    rows = compare(plan.changes, known, rebooted=rebooted)
-    return Drift(
-        rows,
-        plan.profiles,
-        stored=False,
-        since=stored.when if stored else "",
-        run=stored.run if stored else 0,
-        rebooted=rebooted,
-    )
-
-
-def _from_stored(reader: Reader) -> Drift:
+def from_stored(reader: Reader) -> Drift:
+    """The host against its applied set. Raises as `drift`."""
+    from numatune.api import anew
     from numatune.api.memory import recall
     from numatune.errors import NumatuneError
     from numatune.settings.drift import Drift
@@ -96,156 +67,99 @@ def _from_stored(reader: Reader) -> Drift:
         where = "this captured tree" if not reader.live else "this host"
         hint = "numatune drift PROFILE compares with a profile"
         raise NumatuneError("drift", f"nothing is applied on {where}", hint=hint)
-    anew = _why_anew(stored, reader)
+    changed = anew.why(stored, reader)
+    if changed or stored.owed:
+        settings = anew.settings(stored, reader) if changed else stored.settings
+        rows = _rows_and_releases(settings, stored, reader)
+    else:
+        rows = _rows(stored, memory, reader)
     rebooted = stored.boot_id != memory.boot_id
-    rows = _rows_anew(reader) if anew else _rows(stored.settings, stored, memory, reader)
-    return Drift(rows, stored.profiles, stored=True, since=stored.when, run=stored.run, anew=anew, rebooted=rebooted)
+    return Drift(rows, stored.profiles, stored=True, since=stored.when, run=stored.run, anew=changed, rebooted=rebooted)
 
 
-def _why_anew(stored: AppliedSet, reader: Reader) -> str:
-    """Why the stored values may no longer be what the stored profiles mean here."""
-    from numatune.discover import fingerprint
-    from numatune.engine import applied
+def _beside(state: str) -> tuple[str, ...]:
+    """The state that a look goes by, besides the host's answers."""
+    from numatune.engine import paths
 
-    if stored.fingerprint != fingerprint(reader):
-        return "the host has other nodes, CPUs, devices, interrupts or another kernel than at the last apply"
-    now = dict(applied.interrupts(stored.settings, reader))
-    moved = [device for device, held in stored.interrupts if now.get(device) != held]
-    return f"the interrupts of {', '.join(moved)} have other numbers than at the last apply" if moved else ""
+    return paths.applied(state), paths.holds(state)
 
 
-def _rows(settings: Sequence[Setting], stored: AppliedSet, memory: Memory, reader: Reader) -> tuple[DriftRow, ...]:
+def _from_profiles(reader: Reader, request: Request) -> Drift:
+    from numatune.api.memory import recall
+    from numatune.api.planning import prepare
+    from numatune.engine.drift import compare
+    from numatune.settings.drift import Drift
+
+    plan, memory = prepare(reader, request).plan, recall(reader)
+    stored = memory.applied
+    if stored is None:
+        return Drift(compare(plan.changes, {}), plan.profiles, stored=False)
+    return Drift(
+        _compared(plan.changes, stored, memory),
+        plan.profiles,
+        stored=False,
+        since=stored.when,
+        run=stored.run,
+        rebooted=stored.boot_id != memory.boot_id,
+    )
+
+
+def _rows(stored: AppliedSet, memory: Memory, reader: Reader) -> tuple[DriftRow, ...]:
     """Who else sets a value is asked only when there is something to tell: that reads many files."""
     from numatune.engine import conflicts
     from numatune.engine.observe import observe
 
-    seen = observe(settings, reader, name_conflicts=False)
-    rows = _judged(settings, seen, stored, memory)
-    if not any(map(_visible, rows)):
+    seen = observe(stored.settings, reader, name_conflicts=False)
+    rows = _judged(seen, stored, memory)
+    if not any(map(_is_told, rows)):
         return rows
-    return _judged(settings, conflicts.named(settings, seen, reader), stored, memory)
+    return _judged(conflicts.named(stored.settings, seen, reader), stored, memory)
 
 
-def _judged(
-    settings: Sequence[Setting], seen: Mapping[SettingId, Observation], stored: AppliedSet, memory: Memory
-) -> tuple[DriftRow, ...]:
-    from numatune.engine.diff import Options, diff
+def _judged(seen: Mapping[SettingId, Observation], stored: AppliedSet, memory: Memory) -> tuple[DriftRow, ...]:
+    from numatune.engine import holds, when
+    from numatune.engine.diff import diff
 
-    options = Options(allow_disruption=any(part.allow_disruption for part in stored.parts))
-    return _compared(diff(settings, seen, options, memory.remembered), stored, memory)
+    changes = diff(stored.settings, seen, _options(stored), memory.remembered)
+    return _compared(holds.respect(changes, memory.holds, when.stamp()), stored, memory)
 
 
-def _visible(row: DriftRow) -> bool:
+def _rows_and_releases(settings: Sequence[Setting], stored: AppliedSet, reader: Reader) -> tuple[DriftRow, ...]:
+    """With what these settings, and the last apply, no longer want."""
+    from numatune.api.memory import recall
+    from numatune.api.planning import difference
+
+    memory = recall(reader, ledger=True)
+    return _compared(difference(settings, reader, _options(stored), memory), stored, memory)
+
+
+def _compared(changes: Sequence[Change], stored: AppliedSet, memory: Memory) -> tuple[DriftRow, ...]:
+    from numatune.engine.drift import compare
+
+    known = {row.setting.id: row for row in stored.rows}
+    owed = {setting.id for setting in stored.owed} - known.keys()
+    return compare(changes, known, owed, rebooted=stored.boot_id != memory.boot_id)
+
+
+def _options(stored: AppliedSet) -> Options:
+    """What the profiles themselves allow: options of the command line are not remembered."""
+    from numatune.engine.diff import Options
+
+    return Options(allow_disruption=any(part.allow_disruption for part in stored.parts))
+
+
+def _is_told(row: DriftRow) -> bool:
     """Whether somebody is told of it."""
     return row.counted or bool(row.change.held)
 
 
-def _rows_anew(reader: Reader) -> tuple[DriftRow, ...]:
-    """With values that the stored profiles have on the host as it is now; what they no longer want is released."""
-    from numatune import profile
-    from numatune.api.memory import recall
-    from numatune.api.planning import difference, options_for
-    from numatune.discover import discover
-    from numatune.engine import applied
-    from numatune.topology.resolve import with_overrides
+def _is_settled(row: DriftRow) -> bool:
+    """Whether it will not be told as long as the host's lasting answers are the same.
 
-    memory = recall(reader, ledger=True)
-    stored = memory.applied
-    assert stored is not None  # noqa: S101  # for the type checker: the caller has looked
-    resolved = []
-    for part in stored.parts:
-        document = profile.restore(part.stored)
-        topology = with_overrides(discover(reader, document.reads), document.overrides)
-        resolved.append((part, profile.resolve(document, topology).settings))
-    allowed = any(part.allow_disruption for part in stored.parts)
-    options = options_for(frozenset(), allow_disruption=allowed, retry=False)
-    changes = difference(applied.compose(resolved), reader, options, memory)
-    return _compared(changes, stored, memory)
+    A row that is held back may be let in by what passes: who runs in a cgroup, how much memory is free.
+    """
+    from numatune.settings.plan import Action, Status, counts
 
-
-def _compared(changes: Sequence[Change], stored: AppliedSet, memory: Memory) -> tuple[DriftRow, ...]:
-    from numatune.engine import holds, when
-    from numatune.engine.drift import compare
-
-    kept = holds.respect(changes, memory.holds, when.stamp())
-    known = {row.setting.id: row for row in stored.rows}
-    return compare(kept, known, rebooted=stored.boot_id != memory.boot_id)
-
-
-def _repaired(host: Host) -> Drift:
-    from dataclasses import replace
-
-    from numatune.engine import paths, repair, runs, when
-    from numatune.engine.boot import boot_id
-    from numatune.engine.fold import fold
-
-    found = _from_stored(host)
-    if not found.counted:
-        return found
-    chosen = runs.choose(runs.listed(paths.runs(paths.state(host.root))), every=True)
-    records = runs.records(chosen.runs)
-    ledger, boot, files = fold(records), boot_id(host), {run.number: run for run in chosen.runs}
-    often = repair.repairs(records, when.stamp(-when.DAY))
-    todo: dict[SettingId, tuple[DriftRow, Run]] = {}
-    notes: dict[SettingId, str] = {}
-    for row in found.rows:
-        sid = row.change.setting.id
-        if not repair.repairable(row, ledger, boot):
-            continue
-        run = files[ledger[sid].run]
-        if run.end is None:
-            notes[sid] = repair.CUT_OFF
-        elif often[sid] >= repair.LIMIT:
-            notes[sid] = repair.given_up(row)
-        else:
-            todo[sid] = (row, run)
-    outcomes = _put_back(todo, host)
-    return replace(found, rows=tuple(_marked(row, notes, outcomes) for row in found.rows))
-
-
-def _put_back(todo: Mapping[SettingId, tuple[DriftRow, Run]], host: Host) -> dict[SettingId, Outcome]:
-    """Note each repair in the run that it restores, then write."""
-    from numatune.api import log
-    from numatune.engine import journal, paths, runs, when
-    from numatune.engine.boot import boot_id
-    from numatune.engine.diff import Options, diff
-    from numatune.engine.execute import execute
-    from numatune.engine.observe import flat, observe
-    from numatune.settings.journal import Repaired
-    from numatune.views.drift_text import repaired
-
-    if not todo:
-        return {}
-    settings = flat(row.change.setting for row, _ in todo.values())
-    changes = diff(settings, observe(settings, host, name_conflicts=False), Options(retry=True))
-    for sid, (row, run) in todo.items():
-        journal.note(run.path, Repaired(sid, when.stamp(), row.change.seen.text))
-    start = runs.head(paths.runs(paths.state(host.root)), "repair", boot_id(host))
-    outcomes = {outcome.id: outcome for outcome in execute(changes, host, _Unwritten(), start)}
-    for row, _ in todo.values():
-        log.line(f"repair by {start.who}: {repaired(_marked(row, {}, outcomes))}")
-    return outcomes
-
-
-def _marked(row: DriftRow, notes: Mapping[SettingId, str], outcomes: Mapping[SettingId, Outcome]) -> DriftRow:
-    """The row with what became of it."""
-    from dataclasses import replace
-
-    from numatune.settings.plan import AS_WANTED
-
-    sid = row.change.setting.id
-    if sid in notes:
-        return replace(row, note=notes[sid])
-    if sid not in outcomes:
-        return row
-    outcome = outcomes[sid]
-    if outcome.status in AS_WANTED:
-        return replace(row, repaired=True, counted=False)
-    return replace(row, note=f"could not be put back: {outcome.reason or outcome.status}")
-
-
-class _Unwritten:
-    """A repair is no run: it is noted in the run that it restores, and that run's originals stay what they are."""
-
-    def append(self, record: object, *, sync: bool = False) -> None:
-        """Nothing."""
+    change = row.change
+    held_back = change.status is Status.DRIFTED and change.action is Action.NONE
+    return not _is_told(row) and not (held_back and counts(change.setting, change.status))

@@ -24,11 +24,14 @@ class History:
 
 
 def history(reader: Reader, run: int | None = None) -> History:
-    """All runs that are kept, or one with its rows. Raises UsageError when there is no such run."""
-    from numatune.engine import paths, runs
+    """All runs that are kept, or one with its rows. Raises UsageError when there is no such run.
+
+    A captured tree has none.
+    """
+    from numatune.api.memory import listed as all_of
     from numatune.errors import UsageError
 
-    listed = runs.listed(paths.runs(paths.state(reader.root)))
+    listed = all_of(reader)
     past = tuple(_past(one, listed, reader) for one in listed)
     if run is None:
         return History(past)

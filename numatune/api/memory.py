@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from numatune.compat import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from numatune.engine.runs import Run
     from numatune.host.protocol import Reader
     from numatune.settings.applied import AppliedSet, Hold
     from numatune.settings.journal import Owned
@@ -32,6 +33,13 @@ class Memory:
     newest: int = 0
 
 
+def listed(reader: Reader) -> tuple[Run, ...]:
+    """All runs that touched this host, oldest first; of a captured tree none. Raises TrustError, StateError."""
+    from numatune.engine import paths, runs
+
+    return runs.listed(paths.runs(paths.state(reader.root))) if reader.live else ()
+
+
 def recall(reader: Reader, *, ledger: bool = False) -> Memory:
     """Everything from the state folder. Raises TrustError, StateError."""
     if not reader.live:
@@ -45,7 +53,7 @@ def recall(reader: Reader, *, ledger: bool = False) -> Memory:
     boot, stored = boot_id(reader), applied.load(paths.applied(state))
     holds = store.load(paths.holds(state), Holds)
     folder = paths.runs(state)
-    owned = fold(runs.records(runs.choose(runs.listed(folder), every=True).runs)) if ledger and stored else {}
+    owned = fold(runs.records(runs.choose(listed(reader), every=True).runs)) if ledger and stored else {}
     return Memory(
         boot_id=boot,
         applied=stored,

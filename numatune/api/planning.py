@@ -65,10 +65,27 @@ def load(names: Sequence[str], *, variables: Mapping[str, str] | None = None) ->
     import os
 
     from numatune import profile
-    from numatune.engine import trust
 
-    check = trust.check if os.geteuid() == 0 else None
+    check = _trusted if os.geteuid() == 0 else None
     return profile.load(names, variables=variables or {}, check=check)
+
+
+def _trusted(path: str) -> None:
+    """Raises TrustError for a file that somebody else could have written, with what to do about a profile."""
+    import os
+
+    from numatune.engine import trust
+    from numatune.errors import TrustError
+    from numatune.profile.lookup import ETC
+
+    whole = os.path.abspath(path)  # noqa: PTH100  # pathlib costs a start-up
+    try:
+        trust.check(whole)
+    except TrustError as error:
+        problem = error.problems[0]
+        hint = f"put it under {ETC}, owned by root"
+        hint = f"sudo {problem.hint}, or {hint}" if problem.where == whole and problem.hint else hint
+        raise TrustError(problem.where, problem.found, accepted=problem.accepted, hint=hint) from error
 
 
 def plan(reader: Reader, request: Request) -> Plan:
@@ -108,6 +125,7 @@ def prepare(reader: Reader, request: Request) -> SavedPlan:
         retry=request.retry,
         on_error=request.on_error or resolved.on_error,
         released=tuple(change.setting.id for change in changes if change.setting.id not in asked),
+        applied=applied.named(memory.applied),
     )
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from numatune.compat import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numatune.engine.execute import Progress
+    from numatune.engine.journal import FileJournal
     from numatune.engine.restore import Spared
     from numatune.engine.runs import Chosen
     from numatune.host.protocol import Host, Reader
+    from numatune.settings.journal import Record
     from numatune.settings.model import SettingId
     from numatune.settings.plan import Change, HostInfo, Outcome, Plan
 
@@ -66,9 +68,9 @@ def rollback(  # noqa: PLR0913  # what, and how, and who is told
 
     asked = proposal(host, since=since, every=every) if confirm else None
     if confirm and asked and asked.runs and not confirm(asked):
-        return TakenBack(asked.runs, asked.plan, asked.spared, declined=True)
+        return replace(asked, declined=True)
     with lock.held(paths.lock(host.root), "rollback", wait):
-        if asked and proposal(host, since=since, every=every).runs != asked.runs:
+        if asked and _chosen(host, since, every=every).numbers != asked.runs:
             raise MovedError("", "another run came in between", hint="nothing was done; numatune history")
         return take_back(host, since=since, every=every, progress=progress)
 
@@ -93,11 +95,11 @@ def take_back(
         return made
     folder = paths.runs(paths.state(host.root))
     start = runs.head(folder, "rollback", made.plan.host.boot_id, undoes=chosen.numbers)
-    journal = FileJournal(folder, chosen.numbers)
+    journal = _Settling(FileJournal(folder, chosen.numbers), lambda: _settle(host, chosen, made.plan))
     spared = [one.id for one in made.spared]
     outcomes = execute(made.plan.changes, host, journal, start, progress=progress, spared=spared)
-    done = TakenBack(made.runs, made.plan, made.spared, {outcome.id: outcome for outcome in outcomes}, start.run)
-    _end(host, chosen.numbers, made.plan)
+    done = replace(made, outcomes={outcome.id: outcome for outcome in outcomes}, run=start.run)
+    _tidy(host)
     back = sum(outcome.changed for outcome in outcomes)
     left = f", {len(done.left)} not given back" if done.left else ""
     log.run(start, f"{back} given back{left}" + (f", {len(spared)} spared" if spared else ""))
@@ -105,9 +107,10 @@ def take_back(
 
 
 def _chosen(reader: Reader, since: int | None, *, every: bool) -> Chosen:
-    from numatune.engine import paths, runs
+    from numatune.api.memory import listed
+    from numatune.engine import runs
 
-    return runs.choose(runs.listed(paths.runs(paths.state(reader.root))), since, every=every)
+    return runs.choose(listed(reader), since, every=every)
 
 
 def _proposed(reader: Reader, chosen: Chosen) -> TakenBack:
@@ -144,20 +147,44 @@ def host_info(reader: Reader) -> HostInfo:
     )
 
 
-def _end(host: Host, numbers: tuple[int, ...], plan: Plan) -> None:
-    """The applied set of before, no wait for confirm of what is taken back, no more journals than are kept."""
-    from numatune.api import drifting
-    from numatune.engine import applied, confirm, paths, release, runs, store
+class _Settling:
+    """The journal of a rollback. Before the end is written down, what goes with the values is back too.
+
+    A kill in between leaves a rollback that was cut off, and the next one does all of it again.
+    """
+
+    def __init__(self, journal: FileJournal, settle: Callable[[], None]) -> None:
+        self._journal, self._settle = journal, settle
+
+    def append(self, record: Record, *, sync: bool = False) -> None:
+        """As of the journal behind."""
+        from numatune.settings.journal import RunEnd
+
+        if isinstance(record, RunEnd):
+            self._settle()
+        self._journal.append(record, sync=sync)
+
+
+def _settle(host: Host, chosen: Chosen, plan: Plan) -> None:
+    """The applied set of before, and no wait for confirm of what is taken back."""
+    from numatune.engine import applied, confirm, paths, release, runs
 
     state = paths.state(host.root)
     folder = paths.runs(state)
-    release.tell_remade(plan.changes, runs.to_take_back(runs.listed(folder)), host)
-    if applied.bring_back(folder, numbers[0], paths.applied(state)):
-        drifting.remember_clean(host)
-    else:
-        store.remove(paths.applied(state))
+    left = [run for run in runs.to_take_back(runs.listed(folder)) if run.number not in chosen.numbers]
+    release.tell_remade(plan.changes, chosen.runs, left, host)
+    applied.bring_back(folder, chosen.numbers[0], paths.applied(state))
     waiting = confirm.waits(paths.confirm(state), plan.host.boot_id)
-    if waiting and waiting.run in numbers:
+    if waiting and waiting.run in chosen.numbers:
         confirm.taken_back(paths.confirm(state), host, waiting)
+
+
+def _tidy(host: Host) -> None:
+    """No more journals than are kept; and the next drift is quick."""
+    from numatune.api import drifting
+    from numatune.engine import applied, paths, runs
+
+    folder = paths.runs(paths.state(host.root))
     runs.prune(folder)
     applied.forget_before(folder)
+    drifting.remember_clean(host)

@@ -33,13 +33,13 @@ def verify(reader: Reader, request: Request, *, junit: Path | None = None) -> tu
     """What the host holds of a profile, or of the applied set when the request names none, as rows without actions.
 
     `reader` tells only what the wanted values are; what the host holds is asked for elsewhere: each row's `seen.where`
-    names the place. `junit`: a file for the checks' JUnit XML. The text tells why the stored values were worked out
-    anew, "" when they were not. Raises UsageError for a captured tree, StateError when nothing is applied,
-    ProfileError, HostError.
+    names the place. Held rows are marked. `junit`: a file for the checks' JUnit XML. The text tells why the stored
+    values were worked out anew, "" when they were not. Raises UsageError for a captured tree, StateError when nothing
+    is applied, ProfileError, HostError.
     """
     from numatune.api.memory import recall
     from numatune.api.planning import check_sections, host_info
-    from numatune.engine import applied
+    from numatune.engine import applied, holds, when
     from numatune.errors import UsageError
     from numatune.settings.plan import Plan
     from numatune.verify.isolated import checks_for
@@ -56,7 +56,8 @@ def verify(reader: Reader, request: Request, *, junit: Path | None = None) -> tu
         for setting in (one, *one.companions)
     }
     rows = [_row(chosen[said.id], said, memory) for said in checks_for(list(chosen.values()), junit=junit)]
-    return Plan(asked.profiles, host_info(reader, asked.topology), tuple(rows)), asked.anew
+    shown = holds.respect(rows, memory.holds, when.stamp())
+    return Plan(asked.profiles, host_info(reader, asked.topology), shown), asked.anew
 
 
 def _of_profiles(reader: Reader, request: Request) -> _Asked:

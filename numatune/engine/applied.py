@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from numatune import __version__
 from numatune.engine import store, when
-from numatune.errors import StateError
 from numatune.host.protocol import Reader
 from numatune.settings.applied import AppliedRow, AppliedSet, Part
 from numatune.settings.journal import LastSeen
@@ -30,8 +29,16 @@ def load(path: str) -> AppliedSet | None:
 
 
 def save(path: str, applied: AppliedSet) -> None:
-    """Make this the host's applied set. Raises StateError."""
+    """Make this the host's applied set, in the room that was kept for it. Raises StateError."""
+    store.unreserve(path)
     store.save(path, applied)
+
+
+def named(applied: AppliedSet | None) -> str:
+    """A name that tells one applied set of a host from those before and after it; "" where nothing is applied."""
+    if applied is None:
+        return ""
+    return " ".join([applied.when, *(f"{info.name}:{info.hash}" for info in applied.profiles)])
 
 
 def reserve(path: str, applied: AppliedSet) -> None:
@@ -162,25 +169,19 @@ def keep_before(runs: str, run: int, applied: AppliedSet | None) -> None:
     store.save(_before(runs, run), AppliedSet((), (), "", "") if applied is None else applied)
 
 
-def before(runs: str, run: int) -> AppliedSet | None:
-    """The set that was there before a run, None when nothing was applied. Raises StateError when that is not known."""
-    found = store.load(_before(runs, run), AppliedSet)
-    return found if found and found.parts else None
+def bring_back(runs: str, run: int, path: str) -> None:
+    """Make the set that was there before a run the applied set again, which needs no room; also a second time.
 
-
-def bring_back(runs: str, run: int, path: str) -> bool:
-    """Make the set that was there before a run the applied set again, which needs no room. Whether there was one.
-
-    Raises StateError when that is not known, or cannot be done.
+    Where that set is not known the applied set stays as it is. Raises TrustError, StateError.
     """
-    if not before(runs, run):
-        return False
-    try:
-        store.unreserve(path)
-        os.replace(_before(runs, run), path)  # noqa: PTH105  # pathlib costs a start-up
-    except OSError as error:
-        raise StateError(path, f"cannot be put back: {error.strerror}") from error
-    return True
+    kept = store.load(_before(runs, run), AppliedSet)
+    if kept is None:
+        return
+    store.unreserve(path)
+    if kept.parts:
+        store.put_back(_before(runs, run), path)
+    else:
+        store.remove(path)
 
 
 def forget_before(runs: str) -> None:

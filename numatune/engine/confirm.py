@@ -47,15 +47,29 @@ def arm(path: str, host: Host, start: RunStart, seconds: int) -> Waiting:
 
     Raises NumatuneError when it cannot start: then the run must not begin.
     """
-    run, who, boot_id = start.run, start.who, start.boot_id
-    command = undo_command(host, run)
-    until = when.stamp(seconds)
+    command = undo_command(host, start.run)
+    waiting = Waiting(start.run, when.stamp(seconds), start.who, start.boot_id, "process")
     if host.root == "/" and host.real("/run/systemd/system"):
-        unit = _start_unit(host, run, seconds, command)
-        waiting = Waiting(run, until, who, boot_id, "systemd", unit=unit)
-    else:
-        pid = _start_process(path, run, seconds, command)
-        waiting = Waiting(run, until, who, boot_id, "process", pid=pid, started=_started(pid))
+        return _arm_unit(path, host, waiting, seconds, command)
+    return _arm_process(path, host, waiting, seconds, command)
+
+
+def _arm_unit(path: str, host: Host, waiting: Waiting, seconds: int, command: tuple[str, ...]) -> Waiting:
+    """Stored first: a unit that nobody knew of would take back whatever run gets the number next."""
+    waiting = replace(waiting, method="systemd", unit=f"numatune-confirm-{waiting.run}")
+    store.save(path, waiting)
+    try:
+        _start_unit(host, waiting, seconds, command)
+    except NumatuneError:
+        store.remove(path)
+        raise
+    return waiting
+
+
+def _arm_process(path: str, host: Host, waiting: Waiting, seconds: int, command: tuple[str, ...]) -> Waiting:
+    """Stored last, because only then its pid is known; the process does nothing when it is not in the file."""
+    pid = _start_process(path, waiting.run, seconds, command)
+    waiting = replace(waiting, pid=pid, started=_started(pid))
     try:
         store.save(path, waiting)
     except BaseException:
@@ -88,16 +102,15 @@ def undo_command(host: Host, run: int) -> tuple[str, ...]:
     return (sys.executable, "-P", "-m", "numatune", *where, "rollback", "--run", str(run), "--yes", *wait)
 
 
-def _start_unit(host: Host, run: int, seconds: int, command: tuple[str, ...]) -> str:
-    unit = f"numatune-confirm-{run}"
+def _start_unit(host: Host, waiting: Waiting, seconds: int, command: tuple[str, ...]) -> None:
+    unit = waiting.unit
     passed = tuple(f"--setenv={name}={text}" for name, text in {**_environment(), _OWN_UNIT: unit}.items())
     timing = (f"--on-active={seconds}s", "--timer-property=AccuracySec=1s")
-    said = f"--description=roll numatune's run {run} back unless it is confirmed"
+    said = f"--description=roll numatune's run {waiting.run} back unless it is confirmed"
     ran = host.run(("systemd-run", "--quiet", "--collect", f"--unit={unit}", said, *timing, *passed, "--", *command))
     if ran.code:
         reason = ran.err.strip() or f"systemd-run ended with {ran.code}"
         raise NumatuneError("--confirm-within", f"no timer could be started: {reason}", hint="nothing was changed")
-    return unit
 
 
 def _start_process(path: str, run: int, seconds: int, command: tuple[str, ...]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import assert_never
 
 from numatune.settings.applied import AppliedRow
@@ -10,7 +10,7 @@ from numatune.settings.codecs import agree, alike
 from numatune.settings.drift import DriftRow
 from numatune.settings.journal import LastSeen
 from numatune.settings.model import Setting, SettingId
-from numatune.settings.plan import AS_WANTED, Action, Change, counts, is_row
+from numatune.settings.plan import AS_WANTED, Action, Change, Status, counts, is_row
 from numatune.settings.targets import (
     Cgroup,
     Fact,
@@ -23,6 +23,9 @@ from numatune.settings.targets import (
     UnitProperty,
     UnitState,
 )
+
+_TRIED = frozenset({Status.DENIED, Status.FAILED, Status.UNCHANGEABLE})
+"""Apply would try again and be told the same again."""
 
 SAME, MOVED, GONE, RESET, NEVER = " ", "M", "D", "R", "-"
 NOTHING, CHANGE, CREATE, RELEASE, CANNOT = " ", "M", "A", "X", "!"
@@ -44,25 +47,46 @@ def outlives_reboot(target: Target) -> bool:
 
 
 def compare(
-    changes: Iterable[Change], applied: Mapping[SettingId, AppliedRow], *, rebooted: bool = False
+    changes: Iterable[Change],
+    applied: Mapping[SettingId, AppliedRow],
+    owed: Collection[SettingId] = (),
+    *,
+    rebooted: bool = False,
 ) -> tuple[DriftRow, ...]:
-    """Rows of a plan, in which holds are respected, with their letters."""
+    """Rows of a plan, in which holds are respected, with their letters.
+
+    owed  no longer wanted since the last apply, which could not give them back; what is still in the plan of it is as
+          that apply left it
+    """
     return tuple(
-        _row(change, applied.get(change.setting.id), rebooted=rebooted) for change in changes if is_row(change)
+        _owed(change) if change.setting.id in owed else _row(change, applied.get(change.setting.id), rebooted=rebooted)
+        for change in changes
+        if is_row(change)
     )
 
 
 def _row(change: Change, before: AppliedRow | None, *, rebooted: bool) -> DriftRow:
     last = before.last if before else None
     first, second = since_apply(change, last, rebooted=rebooted), would(change)
-    told = before is not None and first == SAME and _told(change.setting, before)
+    told = before is not None and first == SAME and _told(change, before)
     counted = second == RELEASE or (counts(change.setting, change.status) and not told)
     return DriftRow(change, first + second, last, counted=counted and not change.held)
 
 
-def _told(setting: Setting, before: AppliedRow) -> bool:
-    """The last apply already reported that this wish was not, or not wholly, fulfilled."""
-    return before.last is not None and before.last.status not in AS_WANTED and _same_wish(setting, before.setting)
+def _owed(change: Change) -> DriftRow:
+    second = would(change)
+    return DriftRow(change, SAME + second, counted=second == RELEASE)
+
+
+def _told(change: Change, before: AppliedRow) -> bool:
+    """Whether the last apply reported that this wish was not, or not wholly, fulfilled, and nothing is new about that.
+
+    What it left alone and apply would now change is new: a hold has ended, running work has gone, a unit is there.
+    """
+    last = before.last
+    if last is None or last.status in AS_WANTED or not _same_wish(change.setting, before.setting):
+        return False
+    return change.action is Action.NONE or last.status in _TRIED
 
 
 def _same_wish(a: Setting, b: Setting) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from numatune.engine import journal
@@ -84,22 +84,30 @@ def _watched(rows: Iterable[Change], new: Iterable[Setting], reader: Reader) -> 
     return tuple(Change(replace(s, want=None), seen[s.id], Status.OK, reason="watched") for s in beside)
 
 
-def remade(changes: Iterable[Change], records: Iterable[Record], reader: Reader) -> tuple[Ack, ...]:
+def cgroups_made(steps: Iterable[Change | Intent]) -> frozenset[SettingId]:
+    """Those that a run makes, or wanted to make."""
+    creating = (step.setting for step in steps if step.action is Action.CREATE)
+    return frozenset(setting.id for setting in creating if isinstance(setting.target, Cgroup))
+
+
+def remade(made: Collection[SettingId], records: Iterable[Record], reader: Reader) -> tuple[Ack, ...]:
     """What an older run must be told after a rollback: cgroups that it made, and that were made again, are other ones.
 
-    changes  of the rollback; records: of a run that is still to be taken back
+    made  by the rollback; records: of a run that is still to be taken back
     """
-    made = {c.setting.id for c in changes if c.action is Action.CREATE and isinstance(c.setting.target, Cgroup)}
     intents = [r for r in records if isinstance(r, Intent) and r.setting.id in made and r.action is Action.CREATE]
     seen = observe((intent.setting for intent in intents), reader, name_conflicts=False)
     now = ((intent.seq, seen[intent.setting.id]) for intent in intents)
     return tuple(Ack(seq, 0, held.text, final=True, identity=held.identity) for seq, held in now if held.text)
 
 
-def tell_remade(changes: Sequence[Change], stack: Iterable[Run], reader: Reader) -> None:
-    """Note it in the journals of these runs. Raises TrustError, StateError."""
-    if not any(change.action is Action.CREATE for change in changes):
-        return
-    for run in stack:
-        for ack in remade(changes, journal.read(run.path), reader) if run.end else ():
+def tell_remade(changes: Sequence[Change], involved: Iterable[Run], stack: Iterable[Run], reader: Reader) -> None:
+    """Note it in the journals of the runs that are still to be taken back. Raises TrustError, StateError.
+
+    involved  what the rollback is about, with the rollbacks that were cut off before it: they made some already
+    """
+    before = [r for run in involved if run.start.kind == "rollback" for r in journal.read(run.path)]
+    made = cgroups_made((*changes, *(record for record in before if isinstance(record, Intent))))
+    for run in stack if made else ():
+        for ack in remade(made, journal.read(run.path), reader) if run.end else ():
             journal.note(run.path, ack)

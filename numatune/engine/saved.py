@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from numatune.engine import store
+from numatune.engine import store, when
 from numatune.engine.diff import Options, diff
+from numatune.engine.holds import on, said
 from numatune.engine.observe import observe
 from numatune.errors import MovedError, Problem, StateError
 from numatune.host.protocol import Reader
-from numatune.settings.applied import SavedPlan
+from numatune.settings.applied import Hold, SavedPlan
 from numatune.settings.codecs import alike, shown
 from numatune.settings.model import SettingId
-from numatune.settings.plan import Action, Change, HostInfo, Observation, Remembered
+from numatune.settings.plan import Action, Change, Observation, Remembered
 
 
 def save(path: str, saved: SavedPlan) -> None:
-    """Write the plan to a file. Raises StateError."""
+    """Write the plan to a file; what is there and no file (/dev/stdout) is left alone. Raises StateError."""
+    if os.path.lexists(path) and not os.path.isfile(path):  # noqa: PTH113  # pathlib costs a start-up
+        raise StateError(path, "is no regular file", accepted="a file, which is replaced, or a new name")
     store.save(path, saved)
 
 
@@ -28,11 +33,24 @@ def load(path: str) -> SavedPlan:
     return found
 
 
-def check(
-    saved: SavedPlan, reader: Reader, now: HostInfo, newest_run: int, remembered: Mapping[SettingId, Remembered]
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Now:
+    """What a saved plan stands or falls with, besides the values: as `Memory` in api/ has it.
+
+    applied  the name of the applied set, see `applied.named`
+    """
+
+    boot_id: str
+    fingerprint: str
+    newest_run: int
+    applied: str = ""
+    remembered: Mapping[SettingId, Remembered] = field(default_factory=dict)
+    holds: Sequence[Hold] = ()
+
+
+def check(saved: SavedPlan, reader: Reader, now: Now) -> None:
     """Look at every row again. Raises MovedError, naming all that is no longer as it was when the plan was saved."""
-    problems = [*_host(saved, now, newest_run), *_rows(saved, reader, remembered)]
+    problems = [*_host(saved, now), *_held(saved, now.holds), *_rows(saved, reader, now.remembered)]
     if problems:
         error = MovedError("", problems[0].found)
         hint = Problem("", "nothing was changed", hint="make the plan again: numatune plan PROFILE --out FILE")
@@ -40,7 +58,7 @@ def check(
         raise error
 
 
-def _host(saved: SavedPlan, now: HostInfo, newest_run: int) -> Iterator[Problem]:
+def _host(saved: SavedPlan, now: Now) -> Iterator[Problem]:
     then = saved.plan.host
     if then.boot_id != now.boot_id:
         yield Problem("host", "was restarted since the plan was saved, or is another one")
@@ -48,8 +66,18 @@ def _host(saved: SavedPlan, now: HostInfo, newest_run: int) -> Iterator[Problem]
         yield Problem(
             "host", "has other nodes, CPUs, devices, interrupts or another kernel than when the plan was saved"
         )
-    if saved.since != newest_run:
-        yield Problem("host", f"run {newest_run} came after the plan was saved")
+    if saved.since != now.newest_run:
+        yield Problem("host", f"run {now.newest_run} came after the plan was saved")
+    elif saved.applied != now.applied:
+        yield Problem("host", "has other profiles applied than when the plan was saved")
+
+
+def _held(saved: SavedPlan, holds: Sequence[Hold]) -> Iterator[Problem]:
+    """Holds that came after the plan was saved; what was held then is left alone all the same."""
+    moment = when.stamp()
+    for change in saved.plan.to_do:
+        if found := on(change.setting.id, holds, moment):
+            yield Problem(change.setting.id, f"is {said(found)}")
 
 
 def _rows(saved: SavedPlan, reader: Reader, remembered: Mapping[SettingId, Remembered]) -> Iterator[Problem]:
@@ -66,7 +94,7 @@ def _moved(change: Change, now: Observation) -> Problem | None:
     then, setting = change.seen, change.setting
     if not alike(setting.codec, then.text, now.text):
         before, after = (shown(setting.codec, text) for text in (then.text, now.text))
-        return Problem(setting.id, f"held {_said(before)} when the plan was saved, holds {_said(after)} now")
+        return Problem(setting.id, f"held {_value(before)} when the plan was saved, holds {_value(after)} now")
     if then.identity != now.identity:
         return Problem(setting.id, f"was {then.identity or 'not there'}, is {now.identity or 'gone'} now")
     return None
@@ -89,5 +117,5 @@ def _handling(change: Change) -> tuple[Action, tuple[str, ...], str]:
     return change.action, change.writes, change.impact if change.action is not Action.NONE else ""
 
 
-def _said(value: str | None) -> str:
+def _value(value: str | None) -> str:
     return "nothing" if value is None else repr(value)

@@ -18,6 +18,7 @@ FORMAT = 1
 """Of every file that `save` writes. A newer numatune reads all older ones."""
 
 _ROOM = ".reserve"
+_LINK = ".back"
 _SLACK = 4096
 
 T = TypeVar("T")
@@ -54,18 +55,35 @@ def load(path: str, expected: type[T]) -> T | None:
 
 def save(path: str, value: object, mode: int = 0o644) -> None:
     """Put the file in place: a reader, and a power cut, find the old one or the new one. Raises StateError."""
-    unreserve(path)
     failed = LocalHost().replace(os.path.abspath(path), _spelled(value), mode)  # noqa: PTH100  # pathlib costs a start-up
     if failed:
         hint = "make room" if failed in {errno.ENOSPC, errno.EDQUOT} else ""
         raise StateError(path, f"cannot be written: {os.strerror(failed)}", hint=hint)
 
 
+def put_back(kept: str, path: str) -> None:
+    """Put a file that is there already in the place of `path`, as a second name of it: that needs no room.
+
+    Where the file system has no such names, `kept` is moved instead. Raises StateError.
+    """
+    beside = path + _LINK
+    _drop(beside)
+    try:
+        try:
+            os.link(kept, beside)
+            os.replace(beside, path)  # noqa: PTH105  # pathlib costs a start-up
+        except OSError:
+            os.replace(kept, path)  # noqa: PTH105  # as above
+        _flush(os.path.dirname(path))  # noqa: PTH120  # as above
+    except OSError as error:
+        raise StateError(path, f"cannot be put back: {error.strerror}") from error
+    _drop(beside)  # renaming one of two names of the same file does nothing
+
+
 def reserve(path: str, value: object) -> None:
-    """Keep room for a later `save` of about this value. Raises StateError when there is none."""
+    """Keep room for a later `save` of about this value, in a folder that is there. Raises StateError without room."""
     size = len(_spelled(value)) * 2 + _SLACK
     try:
-        os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)  # noqa: PTH103, PTH120  # pathlib costs a start-up
         fd = os.open(path + _ROOM, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
         try:
             allocate(fd, size)
@@ -79,8 +97,7 @@ def reserve(path: str, value: object) -> None:
 
 def unreserve(path: str) -> None:
     """Give back the room that `reserve` kept."""
-    with contextlib.suppress(OSError):
-        os.unlink(path + _ROOM)  # noqa: PTH108  # pathlib costs a start-up
+    _drop(path + _ROOM)
 
 
 def allocate(fd: int, size: int) -> None:
@@ -97,10 +114,22 @@ def allocate(fd: int, size: int) -> None:
 
 def remove(path: str) -> None:
     """Take the file away; it may be gone already. Raises StateError."""
-    unreserve(path)
     failed = LocalHost().drop(os.path.abspath(path)) if os.path.lexists(path) else 0  # noqa: PTH100  # as above
     if failed not in {0, errno.ENOENT}:
         raise StateError(path, f"cannot be removed: {os.strerror(failed)}")
+
+
+def _drop(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)  # noqa: PTH108  # pathlib costs a start-up
+
+
+def _flush(folder: str) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _spelled(value: object) -> str:

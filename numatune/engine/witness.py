@@ -1,7 +1,8 @@
 """The answers that a host gave when a drift check found it clean, so that the next one can be short.
 
-A look at a host is a function of what its Reader answers. When every question of that look gets the same answer again,
-the look would find the same again: clean. Only when an answer differs is the stored set read, and the look repeated.
+A look at a host is a function of what its Reader answers, of the applied set, and of the holds. When every question of
+that look gets the same answer again, and both files are still the same, the look would find the same again: clean. Only
+when an answer differs is the stored set read, and the look repeated.
 """
 
 from __future__ import annotations
@@ -15,19 +16,26 @@ from numatune.engine import trust
 from numatune.host.protocol import Ran, Read, Reader, Stat
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 _PASSING = ("/cgroup.procs", "/cgroup.threads", "/cgroup.events", "/tasks", "/proc/interrupts", "/free_hugepages")
-"""Files that move all the time: they tell who stands on a setting or how much is free, never what a setting holds."""
+"""Files that move all the time: they tell who stands on a setting or how much is free, never what a setting holds. That
+only matters to a row that differs and is held back for it; who records a look makes sure that there is none."""
 
 _MEMORY = ("/meminfo", "MemTotal")
-"""Of these files only such lines stay the same while nothing happens."""
+"""Of these files only such lines stay the same while nothing happens; the free memory is as passing as the above."""
+
+_UNSTEADY = {"moved": "during the look"}
 
 FORMAT = 1
 
 
 class Recorder:
-    """A Reader that remembers every question with its answer, in types of JSON: [method, argument, answer]."""
+    """A Reader that remembers every question with its answer, in types of JSON: [method, argument, answer].
+
+    What answered twice in one look, and differently, is recorded with an answer that no host gives.
+    """
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -52,44 +60,51 @@ class Recorder:
         """Text or errno."""
         found = self._reader.read(path)
         if not path.endswith(_PASSING):
-            self._answers["read", path] = _lasting(path, found)
+            self._note("read", path, _lasting(path, found))
         return found
 
     def names(self, folder: str) -> tuple[str, ...]:
         """Names."""
         found = self._reader.names(folder)
-        self._answers["names", folder] = list(found)
+        self._note("names", folder, list(found))
         return found
 
     def real(self, path: str) -> str | None:
         """The path without links, or None."""
         found = self._reader.real(path)
-        self._answers["real", path] = found
+        self._note("real", path, found)
         return found
 
     def stat(self, path: str) -> Stat | None:
         """Mode, inode and the rest."""
         found = self._reader.stat(path)
-        self._answers["stat", path] = _kept(path, found)
+        self._note("stat", path, _kept(path, found))
         return found
 
     def ask(self, argv: tuple[str, ...]) -> Ran:
         """Exit code and output."""
         found = self._reader.ask(argv)
-        self._answers["ask", argv] = [found.code, found.out]
+        self._note("ask", argv, [found.code, found.out])
         return found
 
+    def _note(self, method: str, argument: str | tuple[str, ...], answer: Any) -> None:
+        if self._answers.setdefault((method, argument), answer) != answer:
+            self._answers[method, argument] = _UNSTEADY
 
-def save(path: str, applied: str, answers: list[list[Any]]) -> int:
-    """Store the answers beside the applied set that they go with. 0 or the errno: without them drift is only slower."""
+
+def save(path: str, beside: Sequence[str], answers: list[list[Any]]) -> int:
+    """Store the answers with what state they go with: the files `beside`, there or not.
+
+    0 or the errno: without them drift is only slower.
+    """
     from numatune.host.local import LocalHost  # noqa: PLC0415  # a check only reads
 
-    data = {"format": FORMAT, "numatune": __version__, "applied": _identity(applied), "answers": answers}
+    data = {"format": FORMAT, "numatune": __version__, "beside": [*map(_identity, beside)], "answers": answers}
     return LocalHost().replace(os.path.abspath(path), json.dumps(data, separators=(",", ":")), 0o644)  # noqa: PTH100  # pathlib costs a start-up
 
 
-def holds(path: str, applied: str, reader: Reader) -> bool:
-    """Whether a clean check is on record for this applied set, and the host answers every question as it did then.
+def holds(path: str, beside: Sequence[str], reader: Reader) -> bool:
+    """Whether a clean check is on record for the state in `beside`, and the host answers every question as it did then.
 
     Anything that is not quite right with the record means no, never an error. Raises TrustError when others could have
     written it.
@@ -100,8 +115,8 @@ def holds(path: str, applied: str, reader: Reader) -> bool:
     try:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123  # pathlib costs a start-up
             data = json.load(file)
-        goes_with = (data["format"], data["numatune"], data["applied"])
-        if goes_with != (FORMAT, __version__, _identity(applied)):
+        goes_with = (data["format"], data["numatune"], data["beside"])
+        if goes_with != (FORMAT, __version__, [*map(_identity, beside)]):
             return False
         return all(_answer(method, argument, reader) == answer for method, argument, answer in data["answers"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -140,7 +155,7 @@ def _kept(path: str, found: Stat | None) -> list[int] | None:
 
 
 def _identity(path: str) -> list[int] | None:
-    """Which file this is, in this version: each replacement changes it."""
+    """Which file this is, in this version: each replacement changes it. None: there is none."""
     try:
         found = os.stat(path)  # noqa: PTH116  # pathlib costs a start-up
     except OSError:

@@ -118,6 +118,7 @@ class SavedPlan:
     """A plan and all that carrying it out needs, made to be read again.
 
     since     the newest run when it was made: any run after it moved the host
+    applied   the name of the applied set then: the plan is worked out against it
     released  the rows that are no longer wanted, whether or not they can be given back now
     """
 
@@ -131,3 +132,4 @@ class SavedPlan:
     retry: bool = False
     on_error: Literal["continue", "rollback"] = "continue"
     released: tuple[str, ...] = ()
+    applied: str = ""

@@ -35,7 +35,6 @@ def row(found: DriftRow) -> dict[str, Any]:
         "letters": found.letters,
         "counted": found.counted,
         "last": {"status": last.status.value, "held": held(found.change, last.held)} if last else None,
-        "held": found.change.held,
         "repaired": found.repaired,
         "note": found.note,
     }

@@ -53,6 +53,7 @@ def row(change: Change, outcome: Outcome | None = None) -> Json:
         "why": setting.why,
         "source": str(setting.source) if setting.source else None,
         "reason": change.reason,
+        "held": change.held,
         "impact": change.impact.value,
         "restart_needed": list(change.restart_needed),
         "optional": setting.optional,

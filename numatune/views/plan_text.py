@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from numatune.settings.model import Impact, SettingId
-from numatune.settings.plan import Action, Change, HostInfo, Outcome, Plan, ProfileInfo, Status, counts
+from numatune.settings.plan import AS_WANTED, Action, Change, HostInfo, Outcome, Plan, ProfileInfo, Status, counts
 from numatune.views.names import profile_line
-from numatune.views.rows import rows
+from numatune.views.rows import ON_HOLD, rows
 from numatune.views.style import Style
 from numatune.views.table import table
 
@@ -101,14 +101,14 @@ def _kind(change: Change) -> str:
     if change.action is not Action.NONE:
         return "to change"
     if change.held:
-        return "on hold"
+        return ON_HOLD[0]
     return "held back" if change.status is Status.DRIFTED else change.status.value
 
 
 def _next(made: Plan, style: Style, again: str, *, captured: bool) -> list[str]:
-    if all(change.status in {Status.OK, Status.NOT_APPLICABLE, Status.PENDING} for change in made.rows):
+    if all(change.held or change.status in AS_WANTED for change in made.rows):
         return ["Nothing to do."]
-    held_back = [change for change in made.rows if change.action is Action.NONE and change.status is Status.DRIFTED]
+    held_back = [change for change in made.rows if _is_held_back(change)]
     lines: list[str] = []
     if made.to_do:
         place = " on that host" if captured else ""
@@ -124,6 +124,11 @@ def _next(made: Plan, style: Style, again: str, *, captured: bool) -> list[str]:
     if stuck:
         lines += _command("More on what cannot be changed:", f"numatune explain {stuck[0].setting.id}", style)
     return lines
+
+
+def _is_held_back(change: Change) -> bool:
+    """Whether a flag would let it in."""
+    return change.action is Action.NONE and change.status is Status.DRIFTED and not change.held
 
 
 def _is_stuck(change: Change) -> bool:

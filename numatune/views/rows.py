@@ -37,6 +37,10 @@ _ACTIONS: dict[Action, Segment] = {
 }
 
 
+ON_HOLD: Segment = ("on hold", ("cyan",))
+"""The word for a row that somebody holds."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One line: ``~ vm.swappiness  60 → 10  new-processes: reason``, and lines below it."""
@@ -116,7 +120,7 @@ def _symbol(change: Change, status: Status, *, done: bool) -> Segment:
 def _tag(change: Change, status: Status, *, done: bool) -> Segment:
     """The one word that a reader must not miss: the status, or what the change does to running work."""
     if change.held and status is not Status.OK:
-        return "on hold", ("cyan",)
+        return ON_HOLD
     if status is Status.DRIFTED and change.action is Action.NONE:
         return "held back", ("yellow",)
     if status not in {Status.OK, Status.DRIFTED}:

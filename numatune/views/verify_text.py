@@ -8,7 +8,7 @@ from dataclasses import replace
 from numatune.settings.plan import Change, Plan, Status, counts, differences
 from numatune.settings.targets import OwnedFile
 from numatune.views.names import profile_line
-from numatune.views.rows import Row
+from numatune.views.rows import ON_HOLD, Row
 from numatune.views.style import Segment, Style, plural
 from numatune.views.table import table
 from numatune.views.values import current, wanted
@@ -19,11 +19,11 @@ _NEITHER: Segment = ("·", ("dim",))
 
 
 def verified(said: Plan, style: Style, *, again: str, verbose: bool = False) -> str:
-    """The settings that are not as wanted (all with `verbose`), and how many there are of each status.
+    """The settings that are not as wanted, held ones too (all with `verbose`), and how many there are of each status.
 
     `again`: the words after ``numatune`` that tell what apply would do about them.
     """
-    shown = [change for change in said.rows if verbose or counts(change.setting, change.status)]
+    shown = [change for change in said.rows if verbose or change.held or counts(change.setting, change.status)]
     lines = [style.paint(line, "bold") for line in style.wrap(f"Verified: {profile_line(said.profiles)}")]
     lines += table([_row(change, verbose=verbose) for change in shown], style, verbose=verbose)
     return "\n".join([*lines, "", *_summary(said, style, again)])
@@ -31,7 +31,8 @@ def verified(said: Plan, style: Style, *, again: str, verbose: bool = False) -> 
 
 def _row(change: Change, *, verbose: bool) -> Row:
     setting, asked = change.setting, change.seen.where
-    told = [change.reason or setting.why] if not verbose else [change.reason, setting.why]
+    reason = change.held or change.reason
+    told = [reason or setting.why] if not verbose else [reason, setting.why]
     if verbose and setting.source:
         told.append(f"[{setting.source}]")
     return Row(
@@ -39,14 +40,20 @@ def _row(change: Change, *, verbose: bool) -> Row:
         symbol=_symbol(change),
         name=setting.id.removeprefix(f"{setting.section}:"),
         value=_value(change),
-        tag=("", ()) if change.status is Status.OK else (change.status.value, _symbol(change)[1]),
+        tag=_tag(change),
         told="; ".join(filter(None, told)),
         below=(f"asked: {asked}",) if asked else (),
     )
 
 
+def _tag(change: Change) -> Segment:
+    if change.held:
+        return ON_HOLD
+    return ("", ()) if change.status is Status.OK else (change.status.value, _symbol(change)[1])
+
+
 def _symbol(change: Change) -> Segment:
-    if counts(change.setting, change.status):
+    if counts(change.setting, change.status) and not change.held:
         return _FAILS
     return _HOLDS if change.status in {Status.OK, Status.PENDING} else _NEITHER
 
@@ -80,7 +87,9 @@ def _summary(said: Plan, style: Style, again: str) -> list[str]:
 
 
 def _kind(change: Change) -> str:
-    """The status; a difference that would count if it were not optional says so."""
+    """The status; a difference that would count if it were not held, or optional, says so."""
     setting, status = change.setting, change.status
+    if change.held:
+        return ON_HOLD[0]
     forgiven = setting.optional is True and counts(replace(setting, optional=None), status)
     return f"{status.value} but optional" if forgiven else status.value

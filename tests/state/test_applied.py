@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -175,12 +176,44 @@ def test_a_set_that_cannot_be_written_is_an_error_and_leaves_the_old_one(tmp_pat
     assert applied.load(str(file)) == make_set()
 
 
-def test_a_run_keeps_the_set_that_was_there_before_it(tmp_path: Path) -> None:
+def test_the_set_of_before_a_run_comes_back_as_often_as_it_is_asked_for(tmp_path: Path) -> None:
+    runs, file = str(tmp_path / "runs"), tmp_path / "applied.json"
+    applied.keep_before(runs, 1, None)
+    applied.keep_before(runs, 2, make_set())
+    applied.save(str(file), replace(make_set(), why="another"))
+    for _ in range(2):
+        applied.bring_back(runs, 2, str(file))
+        assert applied.load(str(file)) == make_set()
+        assert sorted(entry.name for entry in tmp_path.iterdir()) == ["applied.json", "runs"]
+    for _ in range(2):
+        applied.bring_back(runs, 1, str(file))
+        assert not file.exists()
+    applied.bring_back(runs, 2, str(file))
+    applied.save(str(file), replace(make_set(), why="another"))
+    applied.bring_back(runs, 2, str(file))
+    assert applied.load(str(file)) == make_set()
+
+
+def test_where_files_have_no_second_names_the_set_of_before_comes_back_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_link(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr("os.link", no_link)
+    runs, file = str(tmp_path / "runs"), tmp_path / "applied.json"
+    applied.keep_before(runs, 2, make_set())
+    for _ in range(2):
+        applied.bring_back(runs, 2, str(file))
+        assert applied.load(str(file)) == make_set()
+
+
+def test_what_was_kept_for_a_run_without_a_journal_is_forgotten(tmp_path: Path) -> None:
     runs = str(tmp_path / "runs")
     applied.keep_before(runs, 1, None)
     applied.keep_before(runs, 2, make_set())
-    assert applied.before(runs, 1) is None
-    assert applied.before(runs, 2) == make_set()
+    applied.keep_before(runs, 1, None)
+    applied.keep_before(runs, 2, make_set())
     (tmp_path / "runs" / "000002.jsonl").write_text("", encoding="utf-8")
     applied.forget_before(runs)
     assert sorted(entry.name for entry in (tmp_path / "runs").iterdir()) == ["000002.before.json", "000002.jsonl"]

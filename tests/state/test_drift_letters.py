@@ -82,7 +82,30 @@ def test_second_letter_tells_what_apply_would_do(status: Status, action: Action,
     "status", [Status.CLAMPED, Status.FAILED, Status.DENIED, Status.UNSUPPORTED, Status.DRIFTED, Status.REBOOT]
 )
 def test_what_the_last_apply_reported_is_not_counted_again(status: Status) -> None:
+    found = letters(change(SWAPPINESS, "60\n", status), before(SWAPPINESS, "60\n", status))
+    assert (found.letters, found.counted) == (" !", False)
+
+
+@pytest.mark.parametrize("status", [Status.FAILED, Status.DENIED])
+def test_what_apply_would_only_try_again_is_not_counted(status: Status) -> None:
     assert not letters(change(SWAPPINESS, "60\n", *SETS), before(SWAPPINESS, "60\n", status)).counted
+
+
+@pytest.mark.parametrize("status", [Status.DRIFTED, Status.UNSUPPORTED, Status.CLAMPED])
+def test_what_the_last_apply_left_alone_counts_once_apply_would_change_it(status: Status) -> None:
+    """A hold has ended, running work has gone, a unit is there, a boot has made void what was learned."""
+    found = letters(change(SWAPPINESS, "60\n", *SETS), before(SWAPPINESS, "60\n", status))
+    assert (found.letters, found.counted) == (" M", True)
+
+
+def test_what_is_still_to_be_given_back_counts_once_apply_would_do_so() -> None:
+    back = sysctl("vm.swappiness", "60")
+    for row, expected in (
+        (change(back, "10\n", Status.DRIFTED, Action.RELEASE), (" X", True)),
+        (change(back, "10\n", Status.DRIFTED), (" !", False)),
+    ):
+        (found,) = compare([row], {}, {back.id})
+        assert (found.letters, found.counted) == expected
 
 
 def test_a_reported_failure_counts_once_the_wish_is_another_one() -> None:

@@ -20,7 +20,7 @@ from numatune.engine.execute import execute
 from numatune.engine.fold import fold
 from numatune.engine.observe import flat, observe
 from numatune.engine.order import order
-from numatune.engine.release import released, remade
+from numatune.engine.release import cgroups_made, released, remade
 from numatune.engine.restore import restore
 from numatune.settings.codecs import Count, CpuList, Members, Paired, Text, Words
 from numatune.settings.journal import Owned, Record, RunStart
@@ -80,7 +80,7 @@ class Machine:
         execute(changes, self.kernel, journal, RunStart(9, "rollback", "", "", 1, boot_id(self.kernel)))
         del self.runs[len(self.runs) - runs :]
         for run in self.runs:
-            run.extend(remade(changes, run, self.kernel))
+            run.extend(remade(cgroups_made(changes), run, self.kernel))
         return tuple(one.id for one in spared)
 
     def ledger(self) -> Mapping[object, Owned]:

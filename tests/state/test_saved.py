@@ -20,6 +20,7 @@ from numatune.settings.model import Impact, NotBelow
 from numatune.settings.plan import Action, HostInfo, Plan, ProfileInfo, Remembered, Status
 
 HOST = HostInfo("/", "6.18", "x86_64", "0", "0-1", "boot", "print")
+NOW = saved.Now(boot_id="boot", fingerprint="print", newest_run=3)
 INFO = ProfileInfo("p", "1", "abc")
 SWAPPINESS = "/proc/sys/vm/swappiness"
 SETTINGS = flat(
@@ -50,7 +51,7 @@ def plan_of(kernel: FakeKernel) -> SavedPlan:
 
 def moved(kernel: FakeKernel, plan: SavedPlan, **now: str) -> str:
     with pytest.raises(MovedError) as caught:
-        saved.check(plan, kernel, replace(HOST, **now), 3, {})
+        saved.check(plan, kernel, replace(NOW, **now))
     return str(caught.value)
 
 
@@ -58,7 +59,7 @@ def test_a_saved_plan_is_the_plan_again(kernel: FakeKernel, tmp_path: Path) -> N
     file, plan = str(tmp_path / "plan.json"), plan_of(kernel)
     saved.save(file, plan)
     assert saved.load(file) == plan
-    saved.check(saved.load(file), kernel, HOST, 3, {})
+    saved.check(saved.load(file), kernel, NOW)
 
 
 def test_a_value_that_moved_is_named_with_both_values(kernel: FakeKernel) -> None:
@@ -70,7 +71,7 @@ def test_a_value_that_moved_is_named_with_both_values(kernel: FakeKernel) -> Non
 def test_a_value_that_is_spelled_differently_has_not_moved(kernel: FakeKernel) -> None:
     plan = plan_of(kernel)
     kernel.put(SWAPPINESS, "60 \n")
-    saved.check(plan, kernel, HOST, 3, {})
+    saved.check(plan, kernel, NOW)
 
 
 def test_a_thing_that_went_or_came_has_moved(kernel: FakeKernel) -> None:
@@ -91,7 +92,7 @@ def test_all_that_moved_is_told_at_once(kernel: FakeKernel) -> None:
 
 def test_another_run_since_is_a_move(kernel: FakeKernel) -> None:
     with pytest.raises(MovedError, match="run 4 came after"):
-        saved.check(plan_of(kernel), kernel, HOST, 4, {})
+        saved.check(plan_of(kernel), kernel, replace(NOW, newest_run=4))
 
 
 def test_a_guard_that_speaks_up_now_is_a_move(kernel: FakeKernel) -> None:
@@ -113,7 +114,7 @@ def test_what_was_learned_since_is_a_move(kernel: FakeKernel) -> None:
     setting = SETTINGS[0]
     learned = {setting.id: Remembered(Status.CLAMPED, "10", "60\n", "boot")}
     with pytest.raises(MovedError, match="another way"):
-        saved.check(plan, kernel, HOST, 3, learned)
+        saved.check(plan, kernel, replace(NOW, remembered=learned))
 
 
 def test_rows_that_give_something_back_are_looked_at_too(kernel: FakeKernel) -> None:
@@ -122,7 +123,7 @@ def test_rows_that_give_something_back_are_looked_at_too(kernel: FakeKernel) -> 
     kernel.put("/proc/sys/vm/dirty", "5\n")
     (row,) = diff((back,), observe((back,), kernel), Options())
     plan = replace(plan, plan=replace(plan.plan, changes=(*plan.plan.changes, replace(row, action=Action.RELEASE))))
-    saved.check(plan, kernel, HOST, 3, {})
+    saved.check(plan, kernel, NOW)
     kernel.put("/proc/sys/vm/dirty", "6\n")
     assert "sysctl:vm.dirty: held '5'" in moved(kernel, plan)
 

@@ -15,6 +15,9 @@ from numatune.errors import TrustError
 from numatune.host.protocol import Ran
 
 
+Record = tuple[str, tuple[str, str]]
+
+
 class Answers(Behaviour):
     """systemctl says what the fact says."""
 
@@ -51,16 +54,17 @@ def look(reader: witness.Recorder) -> None:
 
 
 @pytest.fixture
-def record(kernel: FakeKernel, tmp_path: Path) -> tuple[str, str]:
+def record(kernel: FakeKernel, tmp_path: Path) -> Record:
+    """The record's file, and the state that it goes with: an applied set, and no holds."""
     recorder = witness.Recorder(kernel)
     look(recorder)
-    set_, file = tmp_path / "applied.json", tmp_path / "witness.json"
-    set_.write_text("x", encoding="utf-8")
-    assert witness.save(str(file), str(set_), recorder.answers) == 0
-    return str(file), str(set_)
+    beside, file = (str(tmp_path / "applied.json"), str(tmp_path / "holds.json")), tmp_path / "witness.json"
+    Path(beside[0]).write_text("x", encoding="utf-8")
+    assert witness.save(str(file), beside, recorder.answers) == 0
+    return str(file), beside
 
 
-def test_a_host_that_answers_the_same_is_clean(kernel: FakeKernel, record: tuple[str, str]) -> None:
+def test_a_host_that_answers_the_same_is_clean(kernel: FakeKernel, record: Record) -> None:
     assert witness.holds(*record, kernel)
 
 
@@ -69,7 +73,7 @@ def nothing_moves(kernel: FakeKernel) -> None:
     kernel.put("/sys/fs/cgroup/a/cgroup.procs", "1\n2\n")
 
 
-def test_what_moves_all_the_time_does_not_matter(kernel: FakeKernel, record: tuple[str, str]) -> None:
+def test_what_moves_all_the_time_does_not_matter(kernel: FakeKernel, record: Record) -> None:
     nothing_moves(kernel)
     assert witness.holds(*record, kernel)
 
@@ -88,34 +92,54 @@ def test_what_moves_all_the_time_does_not_matter(kernel: FakeKernel, record: tup
     ],
 )
 def test_any_other_answer_means_a_real_look(
-    kernel: FakeKernel, record: tuple[str, str], move: Callable[[FakeKernel], object]
+    kernel: FakeKernel, record: Record, move: Callable[[FakeKernel], object]
 ) -> None:
     move(kernel)
     assert not witness.holds(*record, kernel)
 
 
-def test_a_record_of_another_set_does_not_hold(kernel: FakeKernel, record: tuple[str, str]) -> None:
-    Path(record[1]).write_text("y", encoding="utf-8")
+def test_a_record_of_another_set_does_not_hold(kernel: FakeKernel, record: Record) -> None:
+    applied, holds = map(Path, record[1])
+    applied.write_text("y", encoding="utf-8")
     assert not witness.holds(*record, kernel)
-    Path(record[1]).unlink()
+    applied.unlink()
+    assert not witness.holds(*record, kernel)
+    assert not holds.exists()
+
+
+def test_a_record_from_before_a_hold_does_not_hold(kernel: FakeKernel, record: Record) -> None:
+    """What the last apply could not do is told once somebody holds it."""
+    Path(record[1][1]).write_text("{}", encoding="utf-8")
     assert not witness.holds(*record, kernel)
 
 
-def test_a_record_of_another_numatune_does_not_hold(kernel: FakeKernel, record: tuple[str, str]) -> None:
+def test_what_answers_twice_and_differently_in_one_look_is_no_clean_answer(kernel: FakeKernel, tmp_path: Path) -> None:
+    recorder = witness.Recorder(kernel)
+    recorder.read("/proc/sys/vm/swappiness")
+    kernel.put("/proc/sys/vm/swappiness", "60\n")
+    recorder.read("/proc/sys/vm/swappiness")
+    file = str(tmp_path / "witness.json")
+    witness.save(file, (), recorder.answers)
+    assert not witness.holds(file, (), kernel)
+    kernel.put("/proc/sys/vm/swappiness", "10\n")
+    assert not witness.holds(file, (), kernel)
+
+
+def test_a_record_of_another_numatune_does_not_hold(kernel: FakeKernel, record: Record) -> None:
     data = json.loads(Path(record[0]).read_text(encoding="utf-8"))
     for other in ({**data, "numatune": "0"}, {**data, "format": 0}, {**data, "answers": [["look", "/", ""]]}, [], {}):
         Path(record[0]).write_text(json.dumps(other), encoding="utf-8")
         assert not witness.holds(*record, kernel)
 
 
-def test_no_record_or_a_broken_one_does_not_hold(kernel: FakeKernel, record: tuple[str, str]) -> None:
+def test_no_record_or_a_broken_one_does_not_hold(kernel: FakeKernel, record: Record) -> None:
     Path(record[0]).write_text('{"format": 1', encoding="utf-8")
     assert not witness.holds(*record, kernel)
     Path(record[0]).unlink()
     assert not witness.holds(*record, kernel)
 
 
-def test_a_record_that_others_can_write_is_not_believed(kernel: FakeKernel, record: tuple[str, str]) -> None:
+def test_a_record_that_others_can_write_is_not_believed(kernel: FakeKernel, record: Record) -> None:
     Path(record[0]).chmod(0o666)
     with pytest.raises(TrustError):
         witness.holds(*record, kernel)

@@ -47,6 +47,7 @@ def test_a_row_has_the_published_names_and_short_spellings() -> None:
         "why": "bursts",
         "source": "my.yaml:3",
         "reason": "",
+        "held": "",
         "impact": "live",
         "restart_needed": [],
         "optional": None,
