@@ -86,6 +86,24 @@ def test_a_read_only_proc_sys_is_denied_row_by_row(profile: Profile, tmp_path: P
 
 
 @needs_mounts
+def test_what_is_writable_below_a_read_only_proc_sys_is_written(profile: Profile, tmp_path: Path):
+    """As in a container with a network of its own; the namespace keeps the write from this machine."""
+    path = profile("name: asked\nsysctl: {vm.swappiness: 61, net.ipv4.ip_local_port_range: 32770 60998}\n")
+    folder = tmp_path / "proc"
+    folder.mkdir()
+    script = (
+        'mount -t proc proc "$1"; mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys;'
+        ' mount --bind "$1/sys/net" /proc/sys/net'
+    )
+    own_network = ("unshare", "--net", *mounted(script, folder))
+    done = numatune("apply", path, "--yes", "--json", state=tmp_path / "state", wrap=own_network)
+    rows = {row["id"].removeprefix("sysctl:"): row["status"] for row in done.json["settings"]}
+    assert rows == {"vm.swappiness": "denied", "net.ipv4.ip_local_port_range": "ok"}
+    assert done.code == 2
+    assert list((tmp_path / "state").glob("runs/*.jsonl"))
+
+
+@needs_mounts
 @pytest.mark.parametrize("over", ["an empty tmpfs", "nothing"])
 def test_without_control_groups_the_rows_say_so(over: str, profile: Profile, tmp_path: Path):
     path = profile("name: asked\ncpusets: {inference.slice: {cpus: 0, mems: 0, memory_max: 1G}}\n")
