@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -94,6 +95,7 @@ def take_back(
     if not chosen.numbers:
         return made
     folder = paths.runs(paths.state(host.root))
+    _check_state(host, chosen)
     start = runs.head(folder, "rollback", made.plan.host.boot_id, undoes=chosen.numbers)
     journal = _Settling(FileJournal(folder, chosen.numbers), lambda: _settle(host, chosen, made.plan))
     spared = [one.id for one in made.spared]
@@ -147,6 +149,16 @@ def host_info(reader: Reader) -> HostInfo:
     )
 
 
+def _check_state(host: Host, chosen: Chosen) -> None:
+    """Raises StateError for what `_settle` could not read, while the host is still untouched."""
+    from numatune.engine import applied, confirm, paths
+    from numatune.engine.boot import boot_id
+
+    state = paths.state(host.root)
+    applied.before(paths.runs(state), chosen.numbers[0])
+    confirm.waits(paths.confirm(state), boot_id(host))
+
+
 class _Settling:
     """The journal of a rollback. Before the end is written down, what goes with the values is back too.
 
@@ -183,8 +195,10 @@ def _tidy(host: Host) -> None:
     """No more journals than are kept; and the next drift is quick."""
     from numatune.api import drifting
     from numatune.engine import applied, paths, runs
+    from numatune.errors import NumatuneError
 
     folder = paths.runs(paths.state(host.root))
     runs.prune(folder)
     applied.forget_before(folder)
-    drifting.remember_clean(host)
+    with contextlib.suppress(NumatuneError):  # the next drift looks for itself, and says what is wrong with the state
+        drifting.remember_clean(host)

@@ -169,12 +169,20 @@ def keep_before(runs: str, run: int, applied: AppliedSet | None) -> None:
     store.save(_before(runs, run), AppliedSet((), (), "", "") if applied is None else applied)
 
 
+def before(runs: str, run: int) -> AppliedSet | None:
+    """The set that was there before a run, one without parts where nothing was applied; None when that is not known.
+
+    Raises TrustError, StateError.
+    """
+    return store.load(_before(runs, run), AppliedSet)
+
+
 def bring_back(runs: str, run: int, path: str) -> None:
     """Make the set that was there before a run the applied set again, which needs no room; also a second time.
 
     Where that set is not known the applied set stays as it is. Raises TrustError, StateError.
     """
-    kept = store.load(_before(runs, run), AppliedSet)
+    kept = before(runs, run)
     if kept is None:
         return
     store.unreserve(path)

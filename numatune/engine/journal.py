@@ -220,7 +220,10 @@ def parsed(path: str, data: bytes) -> tuple[Record, ...]:
         except ValueError as error:
             raise StateError(f"{path}:{number}", "is no record of a run") from error
         _check_format(path, raw)
-        record = from_data(raw, object)
+        try:
+            record = from_data(raw, object)
+        except StateError as error:
+            raise StateError(f"{path}:{number}", error.problems[0].found) from error
         if not isinstance(record, Record):
             raise StateError(f"{path}:{number}", f"{type(record).__name__} is no record of a run")
         out.append(record)

@@ -17,6 +17,8 @@ from numatune.settings.wire import from_data, to_data
 FORMAT = 1
 """Of every file that `save` writes. A newer numatune reads all older ones."""
 
+_BROKEN = "move it away; the journals beside it are what rollback needs"
+
 _ROOM = ".reserve"
 _LINK = ".back"
 _SLACK = 4096
@@ -39,7 +41,7 @@ def load(path: str, expected: type[T]) -> T | None:
         envelope = json.loads(read.text)
         made_by, format_ = str(envelope["numatune"]), int(envelope["format"])
     except (ValueError, KeyError, TypeError) as error:
-        raise StateError(path, f"is no state of numatune: {error!r}") from error
+        raise StateError(path, f"is no state of numatune: {error!r}", hint=_BROKEN) from error
     if format_ > FORMAT:
         raise StateError(
             path,
@@ -50,7 +52,7 @@ def load(path: str, expected: type[T]) -> T | None:
     try:
         return from_data(envelope.get("holds"), expected)
     except StateError as error:
-        raise StateError(path, error.problems[0].found) from error
+        raise StateError(path, error.problems[0].found, hint=_BROKEN) from error
 
 
 def save(path: str, value: object, mode: int = 0o644) -> None:

@@ -53,7 +53,7 @@ def from_data(data: Any, expected: type[T]) -> T:
     try:
         made = _value(data)
     except (KeyError, TypeError, ValueError) as error:
-        raise StateError("", f"not a {expected.__name__} record: {error!r}") from error
+        raise StateError("", f"is no {expected.__name__} record: {error!r}") from error
     if not isinstance(made, expected):
         raise StateError("", f"a {type(made).__name__} record where a {expected.__name__} belongs")
     return made
