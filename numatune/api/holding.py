@@ -61,10 +61,14 @@ def unhold(host: Host, patterns: Sequence[str], *, every: bool = False, wait: fl
 
 
 def _stored(reader: Reader) -> tuple[Hold, ...]:
-    from numatune.engine import paths, store
+    from numatune.engine import paths, store, trust
     from numatune.settings.applied import Holds
 
-    found = store.load(paths.holds(paths.state(reader.root)), Holds) if reader.live else None
+    if not reader.live:
+        return ()
+    state = paths.state(reader.root)
+    trust.check(state)  # also where there is no file yet: one will be written
+    found = store.load(paths.holds(state), Holds)
     return found.holds if found else ()
 
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from numatune import __version__
-from numatune.engine import store, when
+from numatune.engine import store, trust, when
 from numatune.host.protocol import Reader
 from numatune.settings.applied import AppliedRow, AppliedSet, Part
 from numatune.settings.journal import LastSeen
@@ -165,7 +165,8 @@ def made(  # noqa: PLR0913  # the stored set has that many origins
 
 
 def keep_before(runs: str, run: int, applied: AppliedSet | None) -> None:
-    """Store the set that is there before a run begins to write. Raises StateError."""
+    """Store the set that is there before a run begins to write. Raises TrustError, StateError."""
+    trust.check(runs)  # the first file of a run: nothing is written into a folder of somebody else's
     store.save(_before(runs, run), AppliedSet((), (), "", "") if applied is None else applied)
 
 
