@@ -14,6 +14,8 @@ from numatune.compat import TYPE_CHECKING
 if TYPE_CHECKING:
     from numatune.api.applying import Applied as Applied
     from numatune.api.applying import apply as apply
+    from numatune.api.capturing import Captured as Captured
+    from numatune.api.capturing import capture as capture
     from numatune.api.confirming import Confirmed as Confirmed
     from numatune.api.confirming import confirm as confirm
     from numatune.api.drifting import clean as clean
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 _MODULES: dict[str, tuple[str, ...]] = {
     "applying": ("Applied", "apply"),
     "explaining": ("explain",),
+    "capturing": ("Captured", "capture"),
     "confirming": ("Confirmed", "confirm"),
     "drifting": ("clean", "drift"),
     "histories": ("History", "cut_off", "history"),

@@ -14,6 +14,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "verify": ("verify", "a second opinion: test the host against the wanted values"),
         "explain": ("explain", "what a setting is, why it is wanted, what it holds here"),
         "history": ("history", "the runs that changed this host"),
+        "capture": ("capture", "this host or another as a file, for --root"),
     },
     "Change (needs root)": {
         "apply": ("apply", "make the host as a profile says, keeping the originals"),

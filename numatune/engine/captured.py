@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
 from numatune.host.protocol import Reader
 
 _ALWAYS = ("/proc/cmdline", "/proc/irq", "/proc/sys/kernel", "/proc/sys/net", "/proc/sys/vm", "/sys/kernel/mm")
@@ -12,9 +16,16 @@ _HUGEPAGES = "/sys/kernel/mm/hugepages"
 
 
 def lacks(path: str, reader: Reader) -> bool:
-    """Whether the tree was captured without the part in which `path` would lie. A live host lacks no part."""
+    """Whether the tree was captured without the part in which `path` would lie. A live host lacks no part.
+
+    A capture of numatune's own says what it looked for; of another's the parts that are there tell.
+    """
     if reader.live:
         return False
+    from numatune.host.told import MANIFEST  # noqa: PLC0415  # a live host needs none of it
+
+    if manifest := reader.read(MANIFEST).text:
+        return path.startswith("/") and not _looked_for(manifest)(path)
     if path.endswith("/msi_irqs"):
         return reader.stat(path) is None
     part = next((part for part in _ALWAYS if path == part or path.startswith(f"{part}/")), None)
@@ -22,3 +33,14 @@ def lacks(path: str, reader: Reader) -> bool:
         return False
     only_hugepages = part == "/sys/kernel/mm" and set(reader.names(part)) <= {"hugepages"}
     return only_hugepages or reader.stat(part) is None
+
+
+@lru_cache(maxsize=1)
+def _looked_for(manifest: str) -> Callable[[str], object]:
+    """Whether a path is one of those that the capture asked for. `*` stays within one part of it."""
+    from numatune.host.told import parsed  # noqa: PLC0415  # as above
+
+    globs = parsed(manifest, "").globs
+    return re.compile(
+        "|".join(re.escape(glob).replace(r"\*", "[^/]*").replace(r"\[0\-9\]", "[0-9]") for glob in globs)
+    ).fullmatch

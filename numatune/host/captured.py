@@ -55,6 +55,14 @@ class FolderTree:
 
 def open_tree(path: str) -> Reader:
     """The captured tree in a folder or archive. Raises HostError when there is none to be found."""
+    tree = _plain(path)
+    from numatune.host.told import ToldTree, manifest_of  # noqa: PLC0415  # a live host needs none of it
+
+    manifest = manifest_of(tree)
+    return tree if manifest is None else ToldTree(tree, manifest)
+
+
+def _plain(path: str) -> Reader:
     if os.path.isdir(path):  # noqa: PTH112  # pathlib costs a start-up
         return FolderTree(_folder_top(path))
     from numatune.host.archive import read_archive  # noqa: PLC0415  # tarfile and lzma are slow to import
