@@ -204,8 +204,9 @@ def _part_bits(part: str) -> int:
     used, group = int(match[3]), int(match[4])
     if not 0 < used <= group:
         raise ValueError(f"the stride of {part!r} takes {used} of each {group}; accepted: 1 to {group}")
-    bits = 0
-    for start in range(low, high + 1, group):
-        end = min(start + used, high + 1)
-        bits |= (1 << end) - (1 << start)
-    return bits
+    width = high + 1 - low
+    bits, done = (1 << min(used, width)) - 1, group
+    while done < width:
+        bits |= bits << done
+        done *= 2
+    return (bits & (1 << width) - 1) << low

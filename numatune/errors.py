@@ -13,6 +13,7 @@ NumatuneError                 exit 1   anything that we know how to explain
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -30,6 +31,13 @@ class Problem:
     found: str
     accepted: str = ""
     hint: str = ""
+
+    @classmethod
+    def told(cls, error: object) -> Problem:
+        """What an error of ours says in one text, ``found; accepted: ...; hint: ...``, without a place."""
+        rest, _, hint = str(error).partition("; hint: ")
+        found, _, accepted = rest.partition("; accepted: ")
+        return cls("", found, accepted, hint)
 
     @override
     def __str__(self) -> str:
@@ -94,3 +102,11 @@ class UsageError(NumatuneError):
     """The command line is wrong. 64, because argparse's own 2 would read as drift."""
 
     exit_code: ClassVar[int] = 64
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The hint for a misspelt word, "" when nothing is close."""
+    from difflib import get_close_matches  # noqa: PLC0415  # only a typing error pays for it
+
+    close = get_close_matches(word, list(known), n=1)
+    return f"did you mean {close[0]}?" if close else ""

@@ -110,6 +110,8 @@ def test_membership(members: frozenset[int], cpu: int):
         ("0-7:1/2", (0, 2, 4, 6)),
         ("0-9:2/5", (0, 1, 5, 6)),
         ("3-3", (3,)),
+        ("2-4:1/99999999999999999999", (2,)),
+        ("2-4:99999999999999999999/99999999999999999999", (2, 3, 4)),
         ("1,1,1-2", (1, 2)),
     ],
 )
@@ -210,3 +212,8 @@ def test_every_second_of_4096_cpus():
     assert CpuSet.parse(str(even)) == even
     assert CpuSet.parse_mask(even.mask(4096)) == even
     assert even.mask(4096) == ",".join(["55555555"] * 128)
+
+
+def test_many_strides_over_all_that_can_be_are_read_at_once():
+    everything = CpuSet.parse(",".join([f"0-{LIMIT - 1}:1/2"] * 20_000))  # hours, were each member set one by one
+    assert len(everything) == LIMIT // 2

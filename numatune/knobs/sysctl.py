@@ -81,9 +81,7 @@ def _settings(section: SysctlSection, context: Context) -> tuple[Setting, ...]:
         try:
             made.append(wanted.setting(key))
         except ValueError as error:
-            found, _, accepted = str(error).partition("; accepted: ")
-            accepted, _, hint = accepted.partition("; hint: ")
-            problems.append(((key,), Problem("", found, accepted, hint)))
+            problems.append(((key,), Problem.told(error)))
     if problems:
         raise Refused(*problems)
     return tuple(made)

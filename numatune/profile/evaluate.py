@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from numatune.errors import Problem
+from numatune.errors import Problem, did_you_mean
 from numatune.profile import when
-from numatune.profile.failed import Circle, Failed, Unknown
+from numatune.profile.failed import Endless, Failed, Told, Unknown
 from numatune.profile.scalars import Trap, plain
 from numatune.profile.tree import Branch, Entry, Leaf, Node, Path, Row, problem
 from numatune.settings.model import Source
@@ -104,7 +103,7 @@ class Evaluation:
             self.tainted.add(path)
             if isinstance(failed, Unknown) and live:
                 self.untold.append(Unmet(path, leaf, self.sources[path], failed.found))
-            elif live:
+            elif live and not isinstance(failed, Told):
                 self.problems.append(problem(leaf.source, path, failed.found, failed.accepted, failed.hint))
             return MISSING
         return MISSING if value is None else value
@@ -141,7 +140,9 @@ class Host:
         """Why a condition does not hold ("" when it does), and what is wrong with the condition itself."""
         evaluation = Evaluation(self, numbers_as_text=True)
         data = evaluation.entry(Entry(condition.source, condition), (*path, "when"))
-        if evaluation.problems:
+        if evaluation.untold:
+            return evaluation.untold[0].reason, []
+        if evaluation.tainted:
             return "its condition cannot be judged", evaluation.problems
         reason, invalid = when.unmet(data, self.topology)
         problems = []
@@ -160,15 +161,18 @@ class Host:
         return self._expressions
 
     def _variable(self, name: str) -> Any:
+        """What an expression gets for ``vars.NAME``. Raises Failed."""
         node = self.variables[name].node
+        if isinstance(node, Branch):
+            raise Told(f"vars.{name} is a mapping")
         try:
             if isinstance(node, Row):
                 return tuple(self.scalar(item) for item in node.items if isinstance(item, Leaf))
-            return self.scalar(node) if isinstance(node, Leaf) else None
-        except (Circle, Unknown):
+            return self.scalar(node)
+        except (Endless, Unknown):
             raise
-        except Failed as error:
-            raise Failed(f"vars.{name}: {error.found}", error.accepted, error.hint) from error
+        except Failed as failed:
+            raise Told(f"vars.{name}: {failed.found}") from failed
 
 
 def variables(tree: Branch, given: Mapping[str, str]) -> tuple[dict[str, Entry], list[Problem]]:
@@ -178,23 +182,30 @@ def variables(tree: Branch, given: Mapping[str, str]) -> tuple[dict[str, Entry],
     made: dict[str, Entry] = {}
     if entry and isinstance(entry.node, Branch):
         made.update(entry.node.entries)
-        nested = [(name, inner) for name, inner in made.items() if isinstance(inner.node, Branch)]
-        problems += [problem(inner.source, ("vars", name), "a mapping", "a scalar or a list") for name, inner in nested]
+        problems += [found for name, inner in made.items() for found in _no_variable(name, inner)]
     elif entry and not (isinstance(entry.node, Leaf) and entry.node.value is None):
         problems.append(problem(entry.source, ("vars",), "no mapping", "a mapping like {reserve_cores: 2}"))
     for name, text in given.items():
         source = Source(f"--var {name}", 0)
         if name not in made:
-            close = difflib.get_close_matches(name, made, n=1)
-            hint = f"did you mean {close[0]}?" if close else ""
             known = ", ".join(sorted(made)) or "none: this profile has no variables"
-            problems.append(problem(source, (), "no such variable", known, hint))
+            problems.append(problem(source, (), "no such variable", known, did_you_mean(name, made)))
             continue
         try:
             made[name] = Entry(source, Leaf(plain(text), source, text))
         except Trap as trap:
             problems.append(problem(source, (), f"{text} is {trap.kind}", "decimal numbers", trap.hint))
     return made, problems
+
+
+def _no_variable(name: str, entry: Entry) -> Iterator[Problem]:
+    """What is wrong with one variable as it is written."""
+    if not name.isascii() or not name.isidentifier():
+        yield problem(entry.source, ("vars", name), f"{name} is no name", "letters, digits and _, no digit first")
+    if isinstance(entry.node, Branch):
+        yield problem(entry.source, ("vars", name), "a mapping", "a scalar or a list")
+    elif isinstance(entry.node, Row) and not all(isinstance(item, Leaf) for item in entry.node.items):
+        yield problem(entry.source, ("vars", name), "a list of more than scalars", "a scalar, or a list of them")
 
 
 def _whole(value: Any) -> Any:

@@ -14,11 +14,14 @@ from jinja2.environment import TemplateExpression
 
 from numatune.compat import override
 from numatune.cpus import CpuSet
+from numatune.errors import Problem
 from numatune.profile.facts import View
-from numatune.profile.failed import Circle, Failed
-from numatune.profile.sandbox import Environment, short
+from numatune.profile.failed import Endless, Failed
+from numatune.profile.sandbox import Environment, one_of, short
 
 MAX_SOURCE: Final = 2000
+MAX_CHAIN: Final = 16
+"""Variables that one leads to, one by the other."""
 
 Value = bool | int | float | str | CpuSet | tuple[Any, ...] | None
 """What an expression may yield."""
@@ -26,6 +29,9 @@ Value = bool | int | float | str | CpuSet | tuple[Any, ...] | None
 _Part = str | TemplateExpression
 _UNEXPECTED = re.compile(r"unexpected char '(.)'")
 _NO_FILTER = re.compile(r"No filter named '(.*?)'")
+_NO_NAME = re.compile(r"'(\w+)' is undefined\Z")
+_SETS: Final = "sets: a - b, a + b, a | intersect(b)"
+_BARE_LIST = re.compile(r"\d-\d")
 
 
 class Variables(View):
@@ -50,8 +56,10 @@ class Variables(View):
         if name not in self._names:
             raise AttributeError(name)
         if name in self._open:
-            circle = " → ".join((*self._open, name))
-            raise Circle(f"a circle: {circle}", "variables that do not lead back to themselves")
+            circle = " → ".join((*self._open[self._open.index(name) :], name))
+            raise Endless(f"a circle: {circle}", "variables that do not lead back to themselves")
+        if len(self._open) >= MAX_CHAIN:
+            raise Endless(f"variables lead to each other over more than {MAX_CHAIN} steps")
         if name not in self._made:
             self._open.append(name)
             try:
@@ -68,37 +76,44 @@ class Variables(View):
 
 
 class Expressions:
-    """Works expressions out over one set of names; each text is compiled once."""
+    """Works expressions out over one set of names; each text once, as the names do not change."""
 
     def __init__(self, names: Mapping[str, object]) -> None:
         self.names = dict(names)
         self._environment = Environment()
-        self._compiled: dict[str, tuple[_Part, ...]] = {}
+        self._values: dict[str, Value | Failed] = {}
 
     def value(self, text: str) -> Value:
         """The value of a scalar that has an expression in it. Raises Failed."""
+        if text not in self._values:
+            try:
+                self._values[text] = self._work_out(text)
+            except Endless:
+                raise
+            except Failed as failed:
+                self._values[text] = failed
+        known = self._values[text]
+        if isinstance(known, Failed):
+            raise known
+        return known
+
+    def _work_out(self, text: str) -> Value:
         if len(text) > MAX_SOURCE:
             raise Failed(f"an expression of {len(text)} characters", f"at most {MAX_SOURCE}")
         try:
-            parts = [part if isinstance(part, str) else _plain(part(self.names)) for part in self._parts(text)]
-            return _joined(parts)
+            return _joined([part if isinstance(part, str) else _plain(part(self.names)) for part in self._parts(text)])
         except Failed:
             raise
         except TemplateError as error:
-            raise _template_failure(error) from error
+            raise self._template_failure(error) from error
         except (RecursionError, MemoryError) as error:
-            raise Failed("an expression that is nested too deeply") from error
+            raise Endless("an expression that is nested too deeply") from error
         except ZeroDivisionError as error:
             raise Failed("a division by zero") from error
         except Exception as error:  # whatever an expression raises is a mistake in that expression
             raise _other_failure(error) from error
 
-    def _parts(self, text: str) -> tuple[_Part, ...]:
-        if text not in self._compiled:
-            self._compiled[text] = tuple(self._compile(text))
-        return self._compiled[text]
-
-    def _compile(self, text: str) -> list[_Part]:
+    def _parts(self, text: str) -> list[_Part]:
         parts: list[_Part] = []
         for output in self._environment.parse(text).body:
             if not isinstance(output, nodes.Output):
@@ -107,6 +122,7 @@ class Expressions:
                 if isinstance(node, nodes.TemplateData):
                     parts.append(node.data)
                 else:
+                    _no_bare_list(node, text)
                     parts.append(self._expression(node))
         return parts
 
@@ -116,10 +132,23 @@ class Expressions:
         template = self._environment.from_string(nodes.Template(body, lineno=1))
         return TemplateExpression(template, undefined_to_none=False)
 
+    def _template_failure(self, error: TemplateError) -> Failed:
+        message = error.message or type(error).__name__
+        if unknown := _NO_NAME.match(message):
+            return Failed(message, *one_of(unknown[1], self.names))
+        if unknown := _NO_FILTER.search(message):
+            accepted, hint = one_of(unknown[1], self._environment.filters)
+            return Failed(f"no filter {unknown[1]}", accepted, hint or _SETS)
+        return Failed(message, hint=_SETS if _UNEXPECTED.search(message) else "")
 
-def has_expression(text: str) -> bool:
-    """Whether a scalar is to be worked out."""
-    return "{{" in text or "{%" in text or "{#" in text
+
+def _no_bare_list(node: nodes.Expr, text: str) -> None:
+    """Refuse ``cpus.online - 0-3``, which is CPU 0 and then CPU 3 taken away. Raises Failed."""
+    for each in (node, *node.find_all(nodes.Sub)) if _BARE_LIST.search(text) else ():
+        match each:
+            case nodes.Sub(left=nodes.Sub(right=nodes.Const(value=low)), right=nodes.Const(value=high)):
+                found = f"{low}-{high} without quotes is {low} and then {high} taken away"
+                raise Failed(found, f"a list like '{low}-{high}', or a minus between blanks")
 
 
 def _plain(value: Any) -> Value:
@@ -152,15 +181,7 @@ def _text(part: Value) -> str:
     return str(int(part)) if isinstance(part, float) and part.is_integer() else str(part)
 
 
-def _template_failure(error: TemplateError) -> Failed:
-    message = error.message or type(error).__name__
-    if _UNEXPECTED.search(message) or (_NO_FILTER.search(message) and "|" not in message):
-        hint = "sets: a - b, a + b, a | intersect(b)"
-        return Failed(message, hint=hint)
-    return Failed(message)
-
-
 def _other_failure(error: Exception) -> Failed:
-    message = error.args[0] if isinstance(error, KeyError) and error.args else str(error)
-    found, _, accepted = str(message).partition("; accepted: ")
-    return Failed(found or type(error).__name__, accepted)
+    message = error.args[0] if isinstance(error, KeyError) and error.args else error
+    told = Problem.told(message)
+    return Failed(told.found or type(error).__name__, told.accepted, told.hint)

@@ -17,5 +17,9 @@ class Unknown(Failed):
     """The host, or what was captured of it, does not tell what the expression asks for: no mistake of the profile."""
 
 
-class Circle(Failed):
-    """Variables that lead back to themselves."""
+class Endless(Failed):
+    """Variables that lead back to themselves, or an expression that is nested too deeply from where it was asked."""
+
+
+class Told(Failed):
+    """A variable has no value, which is told at its own line: whatever uses it need not say so again."""

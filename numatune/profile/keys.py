@@ -43,8 +43,8 @@ def bad_keys(knob: Knob[Any], section: Branch) -> Iterator[tuple[str, Problem]]:
         try:
             knob.key(written)
         except ValueError as error:
-            found, _, accepted = str(error).partition("; accepted: ")
-            yield written, problem(entry.source, (knob.name, written), found, accepted)
+            told = Problem.told(error)
+            yield written, problem(entry.source, (knob.name, written), told.found, told.accepted, told.hint)
 
 
 def _spelled(knob: Knob[Any], written: str) -> str:

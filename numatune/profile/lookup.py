@@ -5,13 +5,12 @@ Shipped profiles lie inside the wheel; an editable install has them in the check
 
 from __future__ import annotations
 
-import difflib
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from numatune.errors import Problem, ProfileError
+from numatune.errors import Problem, ProfileError, did_you_mean
 
 ETC: Final = "/etc/numatune/profiles"
 Origin = Literal["path", "etc", "shipped"]
@@ -51,15 +50,16 @@ def find(name: str, *, beside: Found | None = None, where: str = "", etc: str = 
             label = os.path.normpath(os.path.join(os.path.dirname(beside.label), name))  # noqa: PTH118, PTH120  # pure text
             path = os.path.normpath(os.path.join(os.path.dirname(beside.path), name))  # noqa: PTH118, PTH120
         if not Path(path).is_file():
-            raise ProfileError((Problem(where, f"no profile {label}", hint=_path_hint(name)),))
+            what = f"no profile {label}" + (": it is no regular file" if Path(path).exists() else "")
+            raise ProfileError((Problem(where, what, hint=_path_hint(name)),))
         return Found(label, path, "path" if beside is None else beside.origin)
     for found in candidates(name, etc=etc):
         if (beside is None or found.path != beside.path) and Path(found.path).is_file():
             return found
     known = sorted({Path(found.path).stem for found in catalogue(etc=etc)})
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]}?" if close else "a path holds a / or ends in .yaml"
-    hint = f"did you mean ./{name}.yaml?" if not beside and Path(f"{name}.yaml").is_file() else hint
+    hint = did_you_mean(name, known) or "a path holds a / or ends in .yaml"
+    if not beside and Path(f"{name}.yaml").is_file():
+        hint = f"did you mean ./{name}.yaml?"
     raise ProfileError((Problem(where, f"no profile {name}", ", ".join(known) or "a path", hint),))
 
 

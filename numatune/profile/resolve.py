@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from numatune.errors import Problem, ProfileError
+from numatune.errors import Problem, ProfileError, did_you_mean
 from numatune.profile import devices
 from numatune.profile.document import Document, Layer
 from numatune.profile.duplicates import duplicates
@@ -18,6 +17,10 @@ from numatune.profile.tree import Branch, Leaf, Node, Path, Row, problem, spelle
 from numatune.settings.model import Setting
 from numatune.settings.plan import ProfileInfo
 from numatune.topology.model import Topology
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from numatune.knobs.base import Knob
 
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 OWN_KEYS: Final = ("name", "summary", "version", "requires", "extends", "vars", "devices", "disruption", "on_error")
@@ -74,27 +77,35 @@ class _Resolution:
 
     def check_top(self) -> None:
         """Keep everything that is wrong outside the knobs' sections."""
+        self._check_keys()
+        self._check_words()
+        self._check_variables()
+        self.problems += devices.overrides(self.document.tree)[1]
+
+    def _check_keys(self) -> None:
         from numatune.knobs import KNOBS  # noqa: PLC0415  # pydantic, only for who works a profile out
 
         known = (*OWN_KEYS, "when", *(knob.name for knob in KNOBS))
         for key, entry in self.document.tree.entries.items():
             if key in LATER:
                 found = f"the section {key} comes with a later version of numatune"
-                self.problems.append(problem(entry.source, (key,), found, ", ".join(known)))
+                self.problems.append(problem(entry.source, (key,), found))
             elif key not in known:
-                close = difflib.get_close_matches(key, (*known, *LATER), n=1)
-                hint = f"did you mean {close[0]}?" if close else ""
+                hint = did_you_mean(key, (*known, *LATER)) or _belongs_below(key, KNOBS)
                 self.problems.append(problem(entry.source, (key,), f"unknown key {key}", ", ".join(known), hint))
+
+    def _check_words(self) -> None:
         for key, words in WORDS.items():
-            entry_of = self.document.tree.entries.get(key)
-            if entry_of and _text(entry_of.node) not in (*words, ""):
-                self.problems.append(problem(entry_of.source, (key,), _text(entry_of.node), ", ".join(words)))
+            entry = self.document.tree.entries.get(key)
+            if entry and _text(entry.node) not in (*words, ""):
+                hint = did_you_mean(_text(entry.node), words)
+                self.problems.append(problem(entry.source, (key,), _text(entry.node), ", ".join(words), hint))
+
+    def _check_variables(self) -> None:
         for name, variable in self.host.variables.items():
-            if not isinstance(variable.node, Branch):
-                evaluation = Evaluation(self.host)
-                evaluation.entry(variable, ("vars", name))
-                self.problems += evaluation.problems
-        self.problems += devices.overrides(self.document.tree)[1]
+            evaluation = Evaluation(self.host)
+            evaluation.entry(variable, ("vars", name))
+            self.problems += evaluation.problems
 
     def settings(self) -> list[Setting]:
         """Everything that is asked for, in the order of the knobs."""
@@ -149,6 +160,14 @@ class _Resolution:
             if setting.id in {f"{path[0]}:{'.'.join(path[1:])}", f"{path[0]}:{'/'.join(path[1:])}"}:
                 return dataclasses.replace(setting, note="; ".join(filter(None, (setting.note, note))))
         return setting
+
+
+def _belongs_below(key: str, knobs: Sequence[Knob[Any]]) -> str:
+    """The hint for a key that is one of a section's: its line is not indented, or its section has no line."""
+    if "." in key or "/" in key:
+        return "keys of /proc/sys are indented below sysctl:"
+    sections = [knob.name for knob in knobs if key in knob.model.model_fields]
+    return f"it is a key of {' and of '.join(sections)}, and is indented below it" if sections else ""
 
 
 def _text(node: Node) -> str:

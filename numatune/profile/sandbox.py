@@ -15,14 +15,19 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from numatune.compat import override
 from numatune.cpus import CpuSet
+from numatune.errors import did_you_mean
 from numatune.knobs.base import cpu_set
 from numatune.profile.facts import View
+from numatune.profile.failed import Failed
 
 MAX_TEXT: Final = 4096
+MAX_SET: Final = 8192
+"""Members of a set: as many CPUs as a Linux of today can be built for (NR_CPUS on x86 with MAXSMP)."""
 MAX_NUMBER: Final = 1 << 63
+_MAX_PRECISION: Final = 18
 
 _BUILTIN_FILTERS: Final = (
-    *("abs", "max", "min", "round", "sum"),
+    *("abs", "max", "min", "sum"),
     *(
         "count",
         "first",
@@ -39,12 +44,10 @@ _BUILTIN_FILTERS: Final = (
     ),
     *("d", "default", "lower", "string", "trim", "upper"),
 )
+_MAPPED: Final = frozenset({"abs", "first", "float", "int", "length", "lower", "round", "string", "trim", "upper"})
+"""Filters that `map` may put on each item: what one item becomes is never larger than the item."""
 _SET_NAMES: Final = frozenset({"first", "last", "take"})
 _OPERATORS: Final = frozenset({"+", "-", "*", "/", "//", "%", "**"})
-
-
-class Refused(ValueError):  # noqa: N818  # reads as what happened to the expression
-    """An expression asks for something that is not there for it."""
 
 
 class Environment(ImmutableSandboxedEnvironment):
@@ -77,8 +80,7 @@ class Environment(ImmutableSandboxedEnvironment):
         names = _names_of(obj)
         if attribute in names:
             return getattr(obj, attribute)
-        known = ", ".join(sorted(names)) or "nothing"
-        raise Refused(f".{attribute} of {_called(obj)}; accepted: {known}")
+        raise Failed(f"{_called(obj)} has no {attribute}", *one_of(attribute, names))
 
     @override
     def getitem(self, obj: Any, argument: Any) -> Any:
@@ -88,7 +90,14 @@ class Environment(ImmutableSandboxedEnvironment):
             return obj[argument]
         if isinstance(argument, str):
             return self.getattr(obj, argument)
-        raise Refused(f"[{argument!r}] of {_called(obj)}")
+        raise Failed(f"{_called(obj)} has no [{argument!r}]")
+
+    @override
+    def call_filter(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Only `map` asks here: filters that are written out are compiled."""
+        if name not in _MAPPED:
+            raise Failed(f"map({name!r})", *one_of(name, _MAPPED))
+        return super().call_filter(name, *args, **kwargs)
 
     @override
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
@@ -99,31 +108,43 @@ class Environment(ImmutableSandboxedEnvironment):
         if operator == "+" and isinstance(left, str) and isinstance(right, str):
             return short(left + right)
         if operator == "+" and isinstance(left, list) and isinstance(right, list):
-            return [*left, *right][: MAX_TEXT + 1] if len(left) + len(right) <= MAX_TEXT else _too_long()
+            return [*left, *right] if len(left) + len(right) <= MAX_TEXT else _too_long()
         if not _number(left) or not _number(right):
-            raise Refused(f"{_called(left)} {operator} {_called(right)}; accepted: numbers, and sets with + or -")
+            raise Failed(f"{_called(left)} {operator} {_called(right)}", "numbers, and sets with + or -")
         return _numbers(operator, left, right)
 
 
 def short(text: str) -> str:
-    """`text` when it is of a sane length. Raises Refused."""
+    """`text` when it is of a sane length. Raises Failed."""
     return text if len(text) <= MAX_TEXT else _too_long()
+
+
+def one_of(word: str, known: Iterable[str]) -> tuple[str, str]:
+    """What there is instead of a misspelt word, and a hint at the one that is nearest."""
+    names = sorted(known)
+    return ", ".join(names) or "nothing", did_you_mean(word, names)
+
+
+def _set(value: Any) -> CpuSet:
+    """A set of a sane size. Raises Failed, or ValueError for what is no set."""
+    made = cpu_set(value)
+    return made if len(made) <= MAX_SET else _too_long()
 
 
 def _sets(operator: str, left: Any, right: Any) -> CpuSet:
     if operator == "-":
-        return cpu_set(left) - cpu_set(right)
+        return _set(left) - _set(right)
     if operator == "+":
-        return cpu_set(left) | cpu_set(right)
-    raise Refused(f"a set {operator} something; accepted: + and - between sets, and the filters union and intersect")
+        return _set(left) | _set(right)
+    raise Failed(f"a set {operator} something", "+ and - between sets, and the filters union and intersect")
 
 
 def _numbers(operator: str, left: float, right: float) -> float:
     if operator == "**" and not (0 <= right < MAX_NUMBER.bit_length() and abs(left) <= 1 << 16):
-        raise Refused("so large a power; accepted: exponents 0 to 63 of numbers up to 65536")
+        raise Failed("so large a power", "exponents 0 to 63 of numbers up to 65536")
     made = _ARITHMETIC[operator](left, right)
     if abs(made) >= MAX_NUMBER:
-        raise Refused(f"a number beyond 2**63 by {operator}")
+        raise Failed(f"a number beyond 2**63 by {operator}")
     return made
 
 
@@ -161,19 +182,27 @@ def _called(value: Any) -> str:
 
 
 def _too_long() -> Any:
-    raise Refused(f"a text or list of more than {MAX_TEXT}")
+    raise Failed("too much in one value", f"texts and lists of up to {MAX_TEXT}, sets of up to {MAX_SET} members")
 
 
 def _int(value: Any) -> int:
     """The filter `int`; unlike Jinja2's own it does not make 0 of what is no number."""
     made = int(value)
     if isinstance(value, CpuSet | list) or abs(made) >= MAX_NUMBER:
-        raise Refused(f"{_called(value)} where a number belongs")
+        raise Failed(f"{_called(value)} where a number belongs")
     return made
 
 
 def _float(value: Any) -> float:
     return float(value)
+
+
+def _round(value: float, precision: int = 0, method: str = "common") -> float:
+    """The filter `round`, for a precision that a number can have: 10 ** precision is worked out."""
+    if not (_number(value) and type(precision) is int and abs(precision) <= _MAX_PRECISION):
+        raise Failed(f"round({precision!r}) of {_called(value)}", f"numbers, and up to {_MAX_PRECISION} digits")
+    rounded: float = FILTERS["round"](value, precision, method)
+    return rounded
 
 
 def _join(values: Iterable[Any], separator: str = "") -> str:
@@ -187,8 +216,9 @@ _OWN_FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "int": _int,
     "float": _float,
     "join": _join,
-    "set": cpu_set,
-    "union": lambda left, right: cpu_set(left) | cpu_set(right),
-    "intersect": lambda left, right: cpu_set(left) & cpu_set(right),
-    "difference": lambda left, right: cpu_set(left) - cpu_set(right),
+    "round": _round,
+    "set": _set,
+    "union": lambda left, right: _set(left) | _set(right),
+    "intersect": lambda left, right: _set(left) & _set(right),
+    "difference": lambda left, right: _set(left) - _set(right),
 }

@@ -17,7 +17,7 @@ _TRAPS = (
     (re.compile(r"[-+]?0[bB][01]+\Z"), "binary"),
     (re.compile(r"[-+]?0[0-9]+\Z"), "octal to some and decimal to others"),
     (re.compile(r"[-+]?[0-9]+(_[0-9]+)+\Z"), "a number with underscores"),
-    (re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+\Z"), "a number with an exponent"),
+    (re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+\Z"), "a number with an exponent"),
     (re.compile(r"[-+]?\.(inf|Inf|INF)\Z|\.(nan|NaN|NAN)\Z"), "no finite number"),
     (re.compile(r"[-+]?[0-9]{20,}\Z"), "a number of more than 19 digits"),
 )

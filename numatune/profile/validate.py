@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from numatune.errors import Problem
+from numatune.errors import Problem, did_you_mean
 from numatune.knobs.base import Refused
 from numatune.profile.tree import Path
 
@@ -85,8 +84,7 @@ def _raised(path: Path, error: ErrorDetails) -> Iterable[Complaint]:
     raised = error.get("ctx", {}).get("error")
     if isinstance(raised, Refused):
         return [((*path, *below), found) for below, found in raised.problems]
-    found, _, accepted = str(raised).partition("; accepted: ")
-    return [(path, Problem("", found, accepted))]
+    return [(path, Problem.told(raised))]
 
 
 _LIMITS = {
@@ -127,12 +125,6 @@ def found_text(value: Any) -> str:
         case None:
             return "null"
     return str(value)
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The hint for a misspelt word, "" when nothing is close."""
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f"did you mean {close[0]}?" if close else ""
 
 
 def _hint(value: Any, words: Sequence[str], accepted: Sequence[str]) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from numatune.errors import did_you_mean
 from numatune.topology.model import Device, Topology
 
 _COMPARE = re.compile(r"\s*(>=|<=|==|!=|>|<|=)?\s*(.*?)\s*\Z", re.DOTALL)
@@ -46,9 +46,7 @@ def unmet(conditions: Any, topology: Topology) -> tuple[str, tuple[Invalid, ...]
 def _unmet(key: str, wanted: Any, topology: Topology) -> list[str]:
     """The reason why one condition does not hold, none when it does. Raises Invalid."""
     if key not in CONDITIONS:
-        close = difflib.get_close_matches(key, CONDITIONS, n=1)
-        hint = f"did you mean {close[0]}?" if close else ""
-        raise Invalid(key, f"unknown key {key}", ", ".join(CONDITIONS), hint)
+        raise Invalid(key, f"unknown key {key}", ", ".join(CONDITIONS), did_you_mean(key, CONDITIONS))
     alternatives = wanted if isinstance(wanted, list | tuple) else (wanted,)
     answers = [CONDITIONS[key](key, alternative, topology) for alternative in alternatives]
     if "" in answers:

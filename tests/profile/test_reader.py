@@ -87,6 +87,13 @@ def test_numbers_that_readers_disagree_on_are_refused_with_a_hint(written: str, 
     assert hint in mistake
 
 
+@pytest.mark.parametrize(
+    "text", ["1" * 200_000, "1_" * 100_000, "1" * 99_999 + "." + "1" * 99_999, "0b" + "1" * 99_999]
+)
+def test_a_very_long_number_is_read_at_once(text: str) -> None:
+    assert len(mistakes(f"a: {text}\n")) <= 1  # hours, were each digit tried as the last one before an exponent
+
+
 def test_a_version_is_text_whatever_it_looks_like() -> None:
     tree, problems = reader.read("version: 2026.10\nname: 010\nwhy: 1e3\nrequires: 1_0\n", "f.yaml")
     assert problems == ()
