@@ -131,6 +131,8 @@ class Host:
 
         Raises Failed.
         """
+        if leaf.broken:
+            raise Told("it could not be read")
         value: Any = leaf.value
         if isinstance(value, str) and ("{{" in value or "{%" in value or "{#" in value):
             value = self._engine().value(value)

@@ -22,4 +22,4 @@ class Endless(Failed):
 
 
 class Told(Failed):
-    """A variable has no value, which is told at its own line: whatever uses it need not say so again."""
+    """What has no value, as was told already: of a scalar when it was read, of a variable at its own line."""

@@ -13,8 +13,9 @@ from typing import Any, Final
 import yaml
 
 from numatune.errors import Problem, ProfileError
-from numatune.profile.scalars import Trap, plain
-from numatune.profile.tree import Branch, Entry, Leaf, Node, Path, Row, problem, spelled
+from numatune.profile.scalars import NULL, Trap, plain
+from numatune.profile.syntax import unreadable
+from numatune.profile.tree import Branch, Entry, Leaf, Node, Path, Row, problem
 from numatune.settings.model import Source
 
 MAX_BYTES: Final = 256 * 1024
@@ -26,7 +27,6 @@ _TEXTS = frozenset({"name", "summary", "version", "why", "requires"})
 """Keys whose value is text whatever it looks like: ``version: 2026.10`` is no number."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
 """Also what turns the direction of writing, so that a line could read as another one."""
-_NEEDS_QUOTES = re.compile(r"(?:[:,\[-]|^)\s*(?P<start>[><@`%*!&|])")
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -41,15 +41,8 @@ def read(text: str, file: str) -> tuple[Branch, tuple[Problem, ...]]:
     builder = _Builder(text, file)
     try:
         tree = builder.document()
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1
-        builder.problems.append(
-            Problem(f"{file}:{line}", f"no YAML: {error.problem or error}", hint=_syntax_hint(text, line))
-        )
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1 if isinstance(error.position, int) else 1
-        builder.problems.append(Problem(f"{file}:{line}", f"a control character ({error.reason})"))
+    except yaml.YAMLError as error:
+        builder.problems.append(unreadable(error, text, file))
     except _TooMuch as error:
         builder.problems.append(error.problem)
     else:
@@ -80,6 +73,8 @@ class _Builder:
         event = next(self._events)
         if not isinstance(event, yaml.DocumentStartEvent):
             raise _TooMuch(Problem(self.file, "an empty file", "a mapping with at least `name`"))
+        if event.tags or event.version not in {None, (1, 2)}:
+            self._complain(event, (), "a directive", "YAML 1.2", "remove the line that begins with %")
         tree = self._node(next(self._events), ())
         next(self._events)  # the end of the document
         event = next(self._events)
@@ -114,7 +109,7 @@ class _Builder:
     def _alias(self, event: Any, path: Path) -> Node:
         if event.anchor not in self._anchors:
             self._complain(event, path, f"*{event.anchor}, which names nothing above", hint="text with * is quoted")
-            return Leaf(None, self._source(event))
+            return Leaf(None, self._source(event), broken=True)
         node, size = self._anchors[event.anchor]
         self._count(event, size)
         return node
@@ -140,15 +135,17 @@ class _Builder:
                 entries[key] = Entry(source, node)
             seen.setdefault(key, source)
         if bad and not seen:
-            return Leaf(None, self._source(event))
+            return Leaf(None, self._source(event), broken=True)
         return Branch(entries, self._source(event), tuple(whens))
 
     def _key(self, event: Any, path: Path) -> str:
         """The key's text; "" after a problem was noted."""
         if not isinstance(event, yaml.ScalarEvent):
             self._node(event, path)
-            hint = 'an expression is put in quotes: "{{ ... }}"'
-            self._complain(event, path, "a key that is no text", "keys of plain text", hint)
+            if isinstance(event, yaml.MappingStartEvent) and event.flow_style:
+                self._complain(event, path, "{{ without quotes", 'an expression in quotes: "{{ ... }}"')
+            else:
+                self._complain(event, path, "a key that is no text", "keys of plain text")
             return ""
         key: str = event.value
         plainly = event.implicit[0]
@@ -169,16 +166,16 @@ class _Builder:
         source = self._source(event)
         if _CONTROL.search(text):
             self._complain(event, path, f"a control character in {text[:80]!r}", "printable text")
-            return Leaf(None, source)
+            return Leaf(None, source, broken=True)
         if not event.implicit[0]:
             return Leaf(text, source, text)
         if path and path[-1] in _TEXTS and path[0] != "vars":
-            return Leaf(text if plain_or_text(text) is not None else None, source, text)
+            return Leaf(None if text in NULL else text, source, text)
         try:
             return Leaf(plain(text), source, text)
         except Trap as trap:
             self._complain(event, path, f"{text} is {trap.kind}", "decimal numbers", trap.hint)
-            return Leaf(None, source, text)
+            return Leaf(None, source, text, broken=True)
 
     def _until(self, end: type[Any]) -> Iterator[Any]:
         for event in self._events:
@@ -200,28 +197,5 @@ class _Builder:
         self.problems.append(problem(self._source(event), path, found, accepted, hint))
 
 
-def plain_or_text(text: str) -> Any:
-    """As `plain`, but a number that YAML readers disagree on is text."""
-    try:
-        return plain(text)
-    except Trap:
-        return text
-
-
 def _kind(node: Node) -> str:
     return "a list" if isinstance(node, Row) else f"the text {str(getattr(node, 'text', ''))[:40]!r}"
-
-
-def _syntax_hint(text: str, line: int) -> str:
-    lines = text.splitlines()
-    there = lines[line - 1] if line <= len(lines) else ""
-    if "\t" in there[: len(there) - len(there.lstrip())]:
-        return "indent by blanks, not by tabs"
-    if found := _NEEDS_QUOTES.search(there):
-        return f'a value that begins with {found["start"]} is put in quotes: ">= 65536"'
-    if "{{" in there:
-        return 'an expression is put in quotes: "{{ ... }}"'
-    return ""
-
-
-__all__ = ["MAX_BYTES", "plain_or_text", "read", "spelled"]

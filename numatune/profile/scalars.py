@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]{0,18})\Z")
 _FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]{0,18})?\.[0-9]{1,19}\Z|[-+]?(0|[1-9][0-9]{0,18})\.\Z")
@@ -34,7 +34,7 @@ class Trap(ValueError):  # noqa: N818  # reads as what was written
 
 def plain(text: str) -> bool | float | int | str | None:
     """The value of an unquoted scalar. Raises Trap."""
-    if text in _NULL:
+    if text in NULL:
         return None
     if text in _BOOLS:
         return _BOOLS[text]

@@ -18,11 +18,12 @@ LONG_FORM = frozenset({"value", "why", "optional"})
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A scalar, with the text that was written."""
+    """A scalar, with the text that was written. `broken`: it has no value, and that was told when it was read."""
 
     value: Scalar
     source: Source
     text: str = ""
+    broken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
