@@ -11,7 +11,7 @@ PIP     := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 APT     := DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0
 
 .DEFAULT_GOAL := help
-.PHONY: help apply plan test lint unit bench clean
+.PHONY: help apply plan test lint unit bench lab clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -36,6 +36,10 @@ unit: $(VENV)/.dev
 
 bench: $(VENV)/.dev  ## ratios of one run against TuneD and Ansible (root; installs both, changes nothing)
 	$(VENV)/bin/python tests/bench/compare.py
+
+SHAPE ?= nps2
+lab: .build/apt-lab  ## a shell in a virtual multi-node machine with this checkout's numatune (SHAPE=nps2; root)
+	@PYTHONPATH=tests $(PYTHON) -m lab $(SHAPE)
 
 clean:
 	rm -rf $(VENV) .build dist
@@ -65,4 +69,12 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/.runtime
 	@if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then $(APT) update && \
 	    $(APT) install -y --no-install-recommends numactl procps util-linux >/dev/null; \
 	else echo "not root, or no apt: tests that need numactl or sysctl are skipped where these are missing"; fi
+	@touch $@
+
+# The lab's own: QEMU, and what builds a guest's disk. `make test` does not need them.
+.build/apt-lab:
+	@mkdir -p .build
+	@test "$$(id -u)" = 0 || { echo "the lab needs root: it builds a guest's file system" >&2; exit 1; }
+	@$(APT) update && $(APT) install -y --no-install-recommends qemu-system-x86 qemu-utils seabios ipxe-qemu \
+	    mmdebstrap debian-archive-keyring openssh-client e2fsprogs util-linux >/dev/null
 	@touch $@

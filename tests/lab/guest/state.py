@@ -1,0 +1,88 @@
+"""Prints every value of this host that numatune may touch, one a line; what differs later was changed in between.
+
+It runs inside a guest and shares no code with numatune.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+NOT_A_VALUE = {"stat_refresh", "drop_caches", "compact_memory", "full_scans", "pages_collapsed"}
+GROUP_FILES = (
+    *("cgroup.subtree_control", "cgroup.type", "memory.max"),
+    *("cpuset.cpus", "cpuset.mems", "cpuset.cpus.effective", "cpuset.mems.effective", "cpuset.cpus.partition"),
+)
+UNITS = ("inference.slice", "system.slice", "irqbalance.service")
+PROPERTIES = "ActiveState,UnitFileState,AllowedCPUs,AllowedMemoryNodes,EffectiveCPUs,EffectiveMemoryNodes,MemoryMax"
+FOLDERS = (
+    *("/etc/numatune", "/etc/default", "/etc/sysctl.d", "/etc/tmpfiles.d", "/etc/udev/rules.d", "/etc/systemd/system"),
+    *("/etc/systemd/system.control", "/run/systemd/system.control", "/run/systemd/system"),
+)
+
+
+def text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip().replace("\n", "\\n")
+    except OSError as error:
+        return f"<{error.strerror}>"
+
+
+def memory() -> Iterator[Path]:
+    yield from Path("/proc/sys/vm").glob("*")
+    yield Path("/proc/sys/kernel/numa_balancing")
+    yield from Path("/sys/kernel/mm/transparent_hugepage").rglob("*")
+    yield from Path("/sys/kernel/mm/numa").glob("*")
+    yield from Path("/sys/devices/system/node").glob("node*/hugepages/*/nr_hugepages")
+
+
+def interrupts() -> Iterator[tuple[str, str]]:
+    """By device and vector, because their numbers may change. A vector nobody has taken has no mask."""
+    yield "default", text(Path("/proc/irq/default_smp_affinity"))
+    for path in sorted(Path("/sys/bus/pci/devices").glob("*/msi_irqs/*")):
+        vector = int(text(Path("/sys/kernel/irq", path.name, "hwirq")) or "0") & 0x7FF
+        yield f"{path.parts[-3]}/{vector}", text(Path("/proc/irq", path.name, "smp_affinity_list"))
+
+
+def groups() -> Iterator[Path]:
+    for folder in sorted(Path("/sys/fs/cgroup").rglob("")):
+        if "user.slice" not in folder.parts:
+            yield from (folder / name for name in GROUP_FILES if (folder / name).exists())
+
+
+def units() -> Iterator[tuple[str, str]]:
+    for unit in UNITS:
+        shown = subprocess.run(
+            ["/usr/bin/systemctl", "show", unit, f"--property={PROPERTIES}"], capture_output=True, text=True, check=True
+        )
+        for line in shown.stdout.splitlines():
+            name, _, value = line.partition("=")
+            yield f"{unit}/{name}", value
+
+
+def files() -> Iterator[tuple[str, str]]:
+    for folder in FOLDERS:
+        for path in sorted(Path(folder).rglob("*")):
+            if not path.is_dir() and "session-" not in str(path) and "user" not in str(path):
+                yield str(path), f"-> {path.readlink()}" if path.is_symlink() else text(path)
+
+
+def state(sections: set[str]) -> Iterator[tuple[str, str]]:
+    if "memory" in sections:
+        for path in sorted(memory()):
+            if path.is_file() and path.name not in NOT_A_VALUE and "stats" not in path.parts:
+                yield str(path), text(path)
+    if "interrupts" in sections:
+        yield from ((f"interrupt {name}", value) for name, value in interrupts())
+    if "groups" in sections:
+        yield from ((str(path), text(path)) for path in groups())
+        yield from units()
+    if "files" in sections:
+        yield from files()
+
+
+if __name__ == "__main__":
+    for key, value in state(set(sys.argv[1:]) or {"memory", "interrupts", "groups", "files"}):
+        sys.stdout.write(f"{key} = {value}\n")

@@ -1,0 +1,200 @@
+"""A machine of a shape: booted, saved, restored, rebooted, cut off, and always ended by whoever made it."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from lab.base import CACHE, LabError, call
+from lab.image import Image, key_pair
+from lab.qemu import Qemu
+from lab.shapes import Shape
+from lab.ssh import Answer, Ssh
+
+BOOT = 300.0  # seconds; ten to forty are usual, but the real processors may be everybody's
+TAG = "warm"  # a saved state's name inside its disks
+WAY_IN = (
+    *("-netdev", "user,id=way-in,hostfwd=tcp:127.0.0.1:0-:22"),
+    *("-device", "virtio-net-pci,netdev=way-in,bus=pcie.0,addr=8,romfile="),
+)
+DISKS = (
+    *("-drive", "file=disk.qcow2,if=none,id=disk", "-device", "virtio-blk-pci,drive=disk,bus=pcie.0,addr=9"),
+    *("-drive", "file=nvme.qcow2,if=none,id=nvme"),
+)
+
+
+def machine_line(shape: Shape, image: Image) -> list[str]:
+    """What decides, besides QEMU itself, whether a saved state fits: all but the port, which is drawn at start."""
+    kernel = ("-kernel", str(image.folder / "vmlinuz"), "-initrd", str(image.folder / "initrd"))
+    command = "root=/dev/vda rw console=ttyS0 loglevel=4 mitigations=off"
+    serial = ("-serial", "file:console.log")
+    return [*shape.arguments(), *DISKS, *WAY_IN, *kernel, "-append", command, *serial]
+
+
+class Machine:
+    """A guest and its folder of disks, logs and sockets. Use it in a `with`: what it started ends there."""
+
+    def __init__(self, shape: Shape, image: Image) -> None:
+        self.shape = shape
+        self.image = image
+        runs = CACHE / "runs"
+        runs.mkdir(parents=True, exist_ok=True)
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{shape.name}-", dir=runs))
+        self._owned = (self.folder / "owned").open("w")
+        fcntl.flock(self._owned, fcntl.LOCK_EX)
+        self._qemu: Qemu | None = None
+        self._ssh: Ssh | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it, and leave nothing of it."""
+        self.cut()
+        self._owned.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def qemu(self) -> Qemu:
+        """The emulator; LabError while the machine is off."""
+        if self._qemu is None:
+            raise LabError(f"{self.shape.name} is off")
+        return self._qemu
+
+    @property
+    def ssh(self) -> Ssh:
+        """The guest's shell; LabError while the machine is off."""
+        if self._ssh is None:
+            raise LabError(f"{self.shape.name} is off")
+        return self._ssh
+
+    def boot(self, *, plug: bool = True) -> None:
+        """Start it with the disks it has, or with new ones; back when its services are up and its devices are there.
+
+        Without `plug` the devices that come later do not come: what has them cannot be saved.
+        """
+        if not (self.folder / "disk.qcow2").exists():
+            base = ("-b", str(self.image.disk), "-F", "qcow2")
+            call("qemu-img", "create", "-q", "-f", "qcow2", *base, "disk.qcow2", cwd=self.folder)
+            call("qemu-img", "create", "-q", "-f", "qcow2", "nvme.qcow2", "64M", cwd=self.folder)
+        self._start()
+        self.settle()
+        if plug:
+            self._plug()
+
+    def save(self, state: Path) -> None:
+        """Put the running machine into a folder of the cache; it is off afterwards."""
+        self.ssh.run("sync")
+        self.ssh.close()
+        if complaint := self.qemu.monitor(f"savevm {TAG}").strip():
+            raise LabError(f"{self.shape.name} cannot be saved: {complaint}")
+        self.cut()
+        part = state.with_suffix(".part")
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        copy_disks(self.folder, part)
+        part.rename(state)
+
+    def restore(self, state: Path, *, plug: bool = True) -> None:
+        """Make it the machine that was saved, whatever has become of this one. `plug` as for boot."""
+        self.cut()
+        copy_disks(state, self.folder)
+        self._start("-loadvm", TAG)
+        self.ssh.run(f"date -s @{time.time():.0f}")  # the guest's clock stood still
+        if plug:
+            self._plug()
+
+    def settle(self) -> None:
+        """Until the guest has started all its services."""
+        state = self.ssh.run("systemctl is-system-running --wait", check=False).out.strip()
+        if state != "running":
+            failed = self.ssh.run("systemctl --failed --no-legend --plain").out
+            raise LabError(f"{self.shape.name} came up {state}: {failed}")
+
+    def run(self, script: str, *, check: bool = True) -> Answer:
+        """The script, by the guest's shell; LabError when it fails, unless check is off."""
+        return self.ssh.run(script, check=check)
+
+    def batch(self, commands: Mapping[str, str]) -> dict[str, Answer]:
+        """Each command's answer, by its name, all in one go: every question to a guest costs a second."""
+        steps = (
+            f"( {command}\n) 2>/tmp/complaint; printf '\\0%d\\0' $?; cat /tmp/complaint; printf '\\0'"
+            for command in commands.values()
+        )
+        parts = self.run("\n".join(steps)).out.split("\0")
+        return {
+            name: Answer(int(parts[3 * number + 1]), parts[3 * number], parts[3 * number + 2])
+            for number, name in enumerate(commands)
+        }
+
+    def reboot(self) -> None:
+        """As an administrator does; back when it is up again."""
+        before = self.ssh.get("/proc/sys/kernel/random/boot_id")
+        self.ssh.run("systemd-run --quiet --on-active=1 systemctl reboot")
+        self.ssh.close()
+        end = time.monotonic() + BOOT
+        while self._boot_id() in ("", before):
+            if time.monotonic() > end:
+                raise LabError(f"{self.shape.name} did not reboot: {self._console()}")
+            time.sleep(1)
+        self.settle()
+
+    def cut(self) -> None:
+        """End it at once, as a power cut does; `boot` starts it again with the disks it has."""
+        if self._ssh is not None:
+            self._ssh.close()
+            self._ssh = None
+        if self._qemu is not None:
+            self._qemu.kill()
+            self._qemu = None
+
+    def _start(self, *more: str) -> None:
+        self._qemu = Qemu(self.folder, [*machine_line(self.shape, self.image), *more])
+        self._ssh = Ssh(self.folder, self._qemu.forwarded_port(), key_pair())
+        try:
+            self._ssh.wait(BOOT)
+        except LabError as error:
+            raise LabError(f"{error}: {self._console()}") from None
+
+    def _plug(self) -> None:
+        """Plug in what comes later, and wait until the guest has a driver on it."""
+        for plug in self.shape.plugs():
+            self.qemu.ask("device_add", plug)
+            self.ssh.run("for try in $(seq 300); do test -b /dev/nvme0n1 && exit; sleep 0.1; done; exit 1")
+
+    def _boot_id(self) -> str:
+        """Which boot answers now; empty while none does."""
+        if not self.ssh.greets():
+            return ""
+        return self.ssh.run("cat /proc/sys/kernel/random/boot_id", check=False).out
+
+    def _console(self) -> str:
+        return (self.folder / "console.log").read_text(encoding="utf-8", errors="replace")[-3000:]
+
+
+def copy_disks(source: Path, target: Path) -> None:
+    """The disks of one folder into another; holes stay holes, and file systems that can share the blocks do."""
+    for name in ("disk.qcow2", "nvme.qcow2"):
+        call("cp", "--reflink=auto", "--sparse=always", str(source / name), str(target / name))
+
+
+def sweep() -> None:
+    """Remove the folders of machines whose owner is gone, with whom their emulators died. Needs the cache locked."""
+    for folder in (CACHE / "runs").glob("*"):
+        with (folder / "owned").open("a") as owned:
+            try:
+                fcntl.flock(owned, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            shutil.rmtree(folder, ignore_errors=True)
