@@ -17,7 +17,10 @@ def certainly(folder: str) -> bool:
         return True
     except OSError:
         return False
-    return not names or _END in _tail(f"{folder}/{max(names)}")
+    if not names:
+        return True
+    _, found, rest = _tail(f"{folder}/{max(names)}").partition(_END)
+    return bool(found) and b"\n" in rest  # a torn last line is no end
 
 
 def _tail(path: str) -> bytes:

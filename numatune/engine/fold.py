@@ -9,7 +9,7 @@ from numatune.settings.codecs import agree, alike, meets
 from numatune.settings.journal import Ack, Intent, Owned, Ready, Record, RunEnd, RunStart
 from numatune.settings.model import SettingId
 from numatune.settings.plan import Action
-from numatune.settings.targets import Target
+from numatune.settings.targets import Cgroup, KernelFile, Target
 
 
 def fold(records: Iterable[Record]) -> dict[SettingId, Owned]:
@@ -113,10 +113,13 @@ def _acknowledged(run: _Run, ack: Ack) -> None:
 
 
 def _couple(run: _Run, entry: _Entry) -> None:
-    """A write may have moved its companions, until they are read back."""
-    targets: set[Target] = {companion.target for companion in entry.intent.setting.companions}
-    for other in run.entries.values() if targets else ():
-        if other.intent.setting.target in targets:
+    """A write may have moved its companions, and a cgroup that is made brings its files, until they are read back."""
+    setting = entry.intent.setting
+    targets: set[Target] = {companion.target for companion in setting.companions}
+    made = setting.id if isinstance(setting.target, Cgroup) and entry.intent.action is Action.CREATE else None
+    for other in run.entries.values() if targets or made else ():
+        beside = other.intent.setting
+        if beside.target in targets or (made and beside.needs == made and isinstance(beside.target, KernelFile)):
             other.coupled = other.touched = True
 
 

@@ -45,7 +45,8 @@ def restore(
             continue
         if owned.setting.needs in made and not isinstance(owned.setting.target, Cgroup):
             continue  # goes away with its cgroup
-        match _give_back(owned, seen[sid]):
+        maker = ledger.get(owned.setting.needs) if owned.setting.needs else None
+        match _give_back(owned, seen[sid], maker):
             case Change() as change:
                 changes.append(change)
             case str() as reason:
@@ -79,14 +80,18 @@ def again(change: Change, now: Observation, *, by_us: bool) -> Change:
     )
 
 
-def _give_back(owned: Owned, now: Observation) -> Change | str | None:
-    """The row that gives one setting back, or why it is spared, or None where nothing is left to give back."""
+def _give_back(owned: Owned, now: Observation, maker: Owned | None) -> Change | str | None:
+    """The row that gives one setting back, or why it is spared, or None where nothing is left to give back.
+
+    maker  what makes its target: a cgroup that was taken away took all that is in it along
+    """
     setting = returning(owned.setting, owned.original)
     if _was_made(owned):
         return _take_away(owned, setting, now)
     if owned.original is None:
         return None  # a file that came with another one's write, and goes with it
-    if _was_released(owned) and now.text is None and now.errno in _GONE:
+    went = _was_released(owned) or (maker is not None and _was_released(maker))
+    if went and now.text is None and now.errno in _GONE:
         return _bring_back(setting, now)
     return _set_back(owned, setting, owned.original, now)
 
@@ -143,4 +148,4 @@ def _unfinished(owned: Owned) -> bool:
 
 
 def _somebody(setting: Setting, now: str) -> str:
-    return f"somebody set it to {shown(setting.codec, now)} since"
+    return f"somebody set it to {shown(setting.codec, now) or 'nothing'} since"

@@ -14,7 +14,6 @@ from numatune.engine import witness
 from numatune.errors import TrustError
 from numatune.host.protocol import Ran
 
-
 Record = tuple[str, tuple[str, str]]
 
 
