@@ -91,7 +91,7 @@ class _Resolution:
                 found = f"the section {key} comes with a later version of numatune"
                 self.problems.append(problem(entry.source, (key,), found))
             elif key not in known:
-                hint = did_you_mean(key, (*known, *LATER)) or _belongs_below(key, KNOBS)
+                hint = _belongs_below(key, KNOBS) or did_you_mean(key, (*known, *LATER))
                 self.problems.append(problem(entry.source, (key,), f"unknown key {key}", ", ".join(known), hint))
 
     def _check_words(self) -> None:

@@ -10,34 +10,16 @@ from pydantic import BaseModel, ValidationError
 from numatune.errors import Problem, did_you_mean
 from numatune.knobs.base import Refused
 from numatune.profile.tree import Path
+from numatune.profile.wording import MAPPINGS, TYPES, told
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
 Complaint = tuple[Path, Problem]
 """Where in the section, and what (without `where`)."""
-
-_TYPES = {
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "int_parsing": "a whole number",
-    "float_type": "a number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "string_type": "text",
-    "string_sub_type": "text",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "dict_type": "a mapping",
-    "mapping_type": "a mapping",
-    "model_type": "a mapping",
-    "model_attributes_type": "a mapping",
-    "none_required": "null",
-    "string_too_short": "a longer text",
-    "string_too_long": "a shorter text",
-    "too_short": "more items",
-    "too_long": "fewer items",
-}
+Location = tuple[int | str, ...]
+"""Where pydantic says that it is: with the names of union members and of the long form's `value` in between."""
 
 
 def parse(model: type[BaseModel], data: Any) -> BaseModel | list[Complaint]:
@@ -56,7 +38,7 @@ def _complaints(model: type[BaseModel], data: Any, errors: Sequence[ErrorDetails
     complaints: list[Complaint] = []
     for path, group in grouped.items():
         others = [other for other in grouped if other != path and other[: len(path)] == path]
-        if others and all(error["type"] in _TYPES for error in group):
+        if others and all(error["type"] in TYPES for error in group):
             continue  # another form of a union, which what was written does not look like
         complaints += _at(model, path, group)
     return complaints
@@ -71,12 +53,17 @@ def _at(model: type[BaseModel], path: Path, group: Sequence[ErrorDetails]) -> li
         return [(path[:-1], Problem("", f"{path[-1]} is missing"))] if path else []
     unknown = [error for error in group if error["type"] == "extra_forbidden"]
     if unknown:
-        known = _keys_around(model, unknown[0]["loc"])
-        return [(path, Problem("", f"unknown key {path[-1]}", ", ".join(known), did_you_mean(path[-1], known)))]
-    accepted = list(dict.fromkeys(_accepted(error) for error in group))
-    words = [word for error in group for word in _words(error)]
-    found = found_text(group[0]["input"])
-    return [(path, Problem("", found, " or ".join(accepted), _hint(group[0]["input"], words, accepted)))]
+        return [(path, _unknown_key(model, unknown[0]["loc"]))]
+    mappings = [error["loc"] for error in group if error["type"] in MAPPINGS]
+    keys = list(_fields_around(model, (*mappings[0], ""))) if mappings else []
+    return [(path, told(group, keys))]
+
+
+def _unknown_key(model: type[BaseModel], location: Location) -> Problem:
+    key, known = str(location[-1]), _fields_around(model, location)
+    below = [name for name, field in known.items() if any(key in _fields(each) for each in _models_below(field))]
+    hint = f"it is a key of {' and of '.join(below)}" if below else did_you_mean(key, known)
+    return Problem("", f"unknown key {key}", ", ".join(known), hint)
 
 
 def _raised(path: Path, error: ErrorDetails) -> Iterable[Complaint]:
@@ -87,55 +74,7 @@ def _raised(path: Path, error: ErrorDetails) -> Iterable[Complaint]:
     return [(path, Problem.told(raised))]
 
 
-_LIMITS = {
-    "greater_than_equal": "{ge} or more",
-    "greater_than": "more than {gt}",
-    "less_than_equal": "{le} or less",
-    "less_than": "less than {lt}",
-    "string_pattern_mismatch": "text like {pattern}",
-}
-
-
-def _accepted(error: ErrorDetails) -> str:
-    kind, context = error["type"], error.get("ctx", {})
-    if kind in {"literal_error", "enum"}:
-        return str(context.get("expected", "")).replace("'", "").replace(" or ", ", ")
-    if kind in _LIMITS:
-        return _LIMITS[kind].format(**context)
-    return _TYPES.get(kind) or error["msg"].removeprefix("Input should be ")
-
-
-def _words(error: ErrorDetails) -> list[str]:
-    if error["type"] != "literal_error":
-        return []
-    return [word.strip() for word in _accepted(error).split(",")]
-
-
-def found_text(value: Any) -> str:
-    """A value as a person would call it."""
-    match value:
-        case bool():
-            return str(value).lower()
-        case str():
-            return repr(value) if len(value) <= 80 else f"{value[:77]!r}..."  # noqa: PLR2004  # a line's width
-        case Mapping():
-            return "a mapping" if value else "an empty mapping"
-        case list() | tuple():
-            return "a list"
-        case None:
-            return "null"
-    return str(value)
-
-
-def _hint(value: Any, words: Sequence[str], accepted: Sequence[str]) -> str:
-    if isinstance(value, bool) and any("number" in text for text in accepted):
-        return f"write {int(value)}"
-    if isinstance(value, str) and words:
-        return did_you_mean(value.lower(), words) if value.lower() not in words else f"write {value.lower()}"
-    return ""
-
-
-def _path(data: Any, location: tuple[int | str, ...], *, missing: bool) -> Path:
+def _path(data: Any, location: Location, *, missing: bool) -> Path:
     """Where in the data an error is, without the union members and the long form's value that pydantic names too."""
     path: list[str] = []
     here = data
@@ -150,13 +89,24 @@ def _path(data: Any, location: tuple[int | str, ...], *, missing: bool) -> Path:
     return tuple(path)
 
 
-def _keys_around(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """The keys that the mapping at this place could have."""
+def _fields_around(model: type[BaseModel], location: Location) -> dict[str, FieldInfo]:
+    """The keys that the mapping around this place could have."""
     kinds: list[Any] = [model]
     for part in location[:-1]:
         kinds = [inner for kind in kinds for inner in _inside(kind, part)] or kinds
     models = [found for kind in kinds for found in _models(kind)]
-    return list(dict.fromkeys(field.alias or name for found in models for name, field in found.model_fields.items()))
+    return {key: field for found in models for key, field in _fields(found).items()}
+
+
+def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """A model's fields by their keys in the profile; none of what is one field as a whole."""
+    return {field.alias or name: field for name, field in model.model_fields.items() if name != "root"}
+
+
+def _models_below(field: FieldInfo) -> list[type[BaseModel]]:
+    """The models that a field is, or that its items are."""
+    kind = field.annotation
+    return _models(kind) or [model for inner in _inside(kind, 0) for model in _models(inner)]
 
 
 def _inside(kind: Any, part: int | str) -> list[Any]:
