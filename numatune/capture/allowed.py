@@ -31,7 +31,7 @@ _MACHINE = (
     "/sys/hypervisor/type",
     "/sys/kernel/mm",
     "{/etc,/usr/lib}/os-release",
-    "/{lib,run,etc}",
+    "/{proc,lib,run,etc}",
     "/run/systemd/system",
 )
 

@@ -9,7 +9,7 @@ import re
 _NAMES = re.compile(
     r"""
     (?P<mac>     (?<![0-9A-Fa-f:]) (?:[0-9A-Fa-f]{2}:){5,19}[0-9A-Fa-f]{2} (?![0-9A-Fa-f:]) )  # MAC, GUID of InfiniBand
-  | (?P<uuid>    (?<![0-9A-Fa-f]) [0-9A-Fa-f]{8} (?:[-_][0-9A-Fa-f]{4}){3} [-_][0-9A-Fa-f]{12} (?![0-9A-Fa-f]) )
+  | (?P<uuid>    [0-9A-Fa-f]{8} (?:[-_][0-9A-Fa-f]{4}){3} [-_][0-9A-Fa-f]{12} )  # pods have one right behind "pod"
   | (?P<id>      (?<![0-9A-Fa-f]) [0-9A-Fa-f]{32,} (?![0-9A-Fa-f]) )  # containers, machines
   | (?P<prefix>  (?<![A-Za-z0-9]) (?:en|wl|ww|ib|roce|iw|op)x )
     (?P<address> (?:[0-9a-f]{12}|[0-9a-f]{16}) (?![0-9a-f]) )
