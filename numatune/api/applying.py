@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -145,9 +146,9 @@ class _Apply:
 
     def _forget_unbegun(self, waiting: Waiting | None) -> None:
         """Undo `_begin`, unless the run has begun: then it is cut off, and rollback takes it back."""
-        from numatune.engine import applied, paths, runs
+        from numatune.engine import applied, journal, paths
 
-        if any(run.number == self._start.run for run in runs.listed(self._folder)):
+        if os.path.lexists(journal.path_of(self._folder, self._start.run)):
             return
         if waiting:
             self._disarm(waiting)

@@ -9,19 +9,27 @@ from numatune.compat import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numatune.api.applying import Applied
+    from numatune.api.planning import Request
     from numatune.cli.parser import Commands
+    from numatune.settings.applied import SavedPlan
     from numatune.settings.plan import Plan
 
 _EXAMPLES = f"""\
 Examples
-  sudo numatune apply llm-inference                shows the plan, asks first
-  sudo numatune apply llm-inference --yes          where nobody can be asked
-  sudo numatune apply llm-inference --only thp,irq two sections
-  numatune apply llm-inference --check             the plan, nothing else
-  sudo numatune apply a.yaml --on-error rollback   all of it or nothing
-  sudo numatune apply --plan today.plan            if the host has not moved
-  sudo numatune apply a.yaml --confirm-within 10m  taken back after that time
-                                                   unless you confirm
+  sudo numatune apply llm-inference
+      shows the plan, asks first
+  sudo numatune apply llm-inference --yes
+      where nobody can be asked
+  sudo numatune apply llm-inference --only thp,irq
+      two sections of it
+  numatune apply llm-inference --check
+      the plan, nothing else
+  sudo numatune apply mine.yaml --on-error rollback
+      all of it or nothing
+  sudo numatune apply --plan today.plan
+      a saved plan, if the host has not moved since
+  sudo numatune apply mine.yaml --confirm-within 10m
+      taken back after that time unless you run numatune confirm
 
 What was there before is kept: numatune rollback gives it back, also after a
 kill or a power cut in the middle. Applying twice changes nothing the second
@@ -79,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     with progress() as tell:
         done = api.apply(
             host,
-            api.load_plan(args.plan) if args.plan else options.request(args),
+            _wanted(args),
             why=args.why,
             wait=args.wait,
             confirm=None if args.yes else lambda made: _confirmed(made, args),
@@ -110,6 +118,18 @@ def _check_words(args: argparse.Namespace) -> None:
         raise UsageError("--plan", "a saved plan holds its profiles and options already", accepted="--plan FILE alone")
     if not (args.plan or args.profiles):
         raise UsageError("", "no profile", accepted="numatune apply PROFILE...", hint="numatune profiles list")
+
+
+def _wanted(args: argparse.Namespace) -> Request | SavedPlan:
+    """What is asked of the host, anew or as it was saved."""
+    if not args.plan:
+        return options.request(args)
+    from dataclasses import replace
+
+    from numatune import api
+
+    saved = api.load_plan(args.plan)
+    return replace(saved, on_error=args.on_error or saved.on_error)
 
 
 def _confirmed(made: Plan, args: argparse.Namespace) -> bool:

@@ -12,13 +12,20 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 Examples
-  numatune capture host.tar.xz                           of this host
-  numatune capture --host ssh://root@gpu7 gpu7.tar.xz    of another, where nothing is installed
-  numatune capture --unit vllm.service host.tar.xz       with the state of one more unit
-  numatune --root gpu7.tar.xz plan llm-inference         what would change there
+  numatune capture host.tar.xz
+      of this host
+  numatune capture --host ssh://root@gpu7 gpu7.tar.xz
+      of another, where nothing is installed
+  numatune capture --unit vllm.service host.tar.xz
+      with the state of one more unit
+  numatune --root gpu7.tar.xz plan llm-inference
+      what would change there
 
-An allow-list of files travels: no argument lists, no environments, no host names, serial numbers or hardware addresses.
-The file is readable for its owner only. Exit codes: 0 written, 1 not written."""
+An allow-list of files travels: no argument lists, no environments, no host
+names, serial numbers or hardware addresses. The file is readable for its
+owner only.
+
+Exit codes: 0 written, 1 not written."""
 
 
 def add(commands: Commands, common: argparse.ArgumentParser) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from numatune.cli import options
 from numatune.compat import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,8 +12,9 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 Examples
-  sudo numatune apply llm-inference --confirm-within 10m   then look whether the host is still reachable, and
+  sudo numatune apply llm-inference --confirm-within 10m
   sudo numatune confirm
+      once you have seen that the host is still reachable
 
 Without confirm in time the run is rolled back, as by numatune rollback."""
 
@@ -22,9 +24,7 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "confirm", parents=[common], description="Keep the run that waits to be confirmed.", epilog=_EXAMPLES
     )
-    parser.add_argument(
-        "--wait", type=float, default=60.0, metavar="SECONDS", help="for another run to end (default: 60)"
-    )
+    options.add_wait(parser)
     parser.set_defaults(run=run)
 
 

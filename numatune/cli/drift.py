@@ -14,19 +14,23 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 Examples
-  numatune drift                            nothing to say: all is as the last apply left it
-  numatune drift -v                         every row
-  sudo numatune drift --repair              put back what somebody moved; for cron
-  numatune drift llm-inference              against that profile, not against what was applied
-  numatune drift --json                     for programs
+  numatune drift                 says nothing when all is as it was left
+  numatune drift -v              every row
+  sudo numatune drift --repair   put back what somebody moved; for cron
+  numatune drift llm-inference   compared with that profile
+  numatune drift --json          for programs
 
 Two letters a row
-  first, since the last apply:  blank same   M moved   D gone   R reset by a reboot   - never applied
-  second, apply would:          blank nothing   M change   A create   X give back   ! not change it
+  since the last apply           apply would
+      same                           do nothing
+    M moved                        M change it
+    D gone                         A create it
+    R reset by a reboot            X give it back
+    - never applied                ! not change it
 
-What the last apply reported already, what is held (numatune hold) and what is
-optional is not counted. --repair puts back only what numatune had set and what
-disturbs no running work, each setting three times in 24 hours at most.
+What the last apply reported already, what is held (numatune hold) and what
+is optional is not counted. --repair puts back only what numatune had set and
+what disturbs no running work, each setting three times in 24 hours at most.
 
 Exit codes: 0 clean, 2 differences, 1 nothing is applied here."""
 
@@ -43,9 +47,7 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
     options.add_profiles(parser, needed=False)
     options.add_differences_ok(parser)
     parser.add_argument("--repair", action="store_true", help="put back what was moved, where that disturbs nobody")
-    parser.add_argument(
-        "--wait", type=float, default=60.0, metavar="SECONDS", help="for another run to end (default: 60)"
-    )
+    options.add_wait(parser)
     parser.set_defaults(run=run)
 
 
@@ -56,14 +58,22 @@ def run(args: argparse.Namespace) -> int:
     if args.profiles or args.repair or args.var:
         _check(args)
     if args.repair:
-        found = api.repair(api.open_host(args.root, live=args.root_is_live), wait=args.wait)
+        host = api.open_host(args.root, live=args.root_is_live)
+        if _is_quiet(args) and api.clean(host):
+            return 0
+        found = api.repair(host, wait=args.wait)
     else:
         reader = api.open_reader(args.root, live=args.root_is_live)
-        if not (args.profiles or args.json or args.verbose) and api.clean(reader):
+        if _is_quiet(args) and api.clean(reader):
             return 0
         found = api.drift(reader, _request(args) if args.profiles else None)
     _print(found, args)
     return options.exit_code(found.counted, args)
+
+
+def _is_quiet(args: argparse.Namespace) -> bool:
+    """Whether a clean host is nothing to tell of."""
+    return not (args.profiles or args.json or args.verbose)
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 Examples
-  numatune explain vm.zone_reclaim_mode            a kernel parameter
-  numatune explain irq:0000:41:00.0/1              a row of the applied profile
-  numatune explain irq                             a section of the profile
-  numatune explain thp:enabled --profile mine.yaml  as another profile wants it"""
+  numatune explain vm.zone_reclaim_mode    a kernel parameter
+  numatune explain irq:0000:41:00.0/1      a row of the applied profile
+  numatune explain irq                     a section of the profile
+  numatune explain thp:enabled --profile mine.yaml
+      as another profile wants it"""
 
 
 def add(commands: Commands, common: argparse.ArgumentParser) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from numatune.cli import options
 from numatune.compat import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,13 +15,18 @@ if TYPE_CHECKING:
 
 _HOLD = """\
 Examples
-  numatune hold                                     what is held, by whom, until when
-  sudo numatune hold sysctl:vm.swappiness --for 4h --why "trying a lower value"
-  sudo numatune hold 'irq:0000:41:00.0/*' --for 2d  by a glob
+  numatune hold
+      what is held, by whom, until when
+  sudo numatune hold sysctl:vm.swappiness --for 4h --why "a lower value"
+      one setting
+  sudo numatune hold 'irq:0000:41:00.0/*' --for 2d
+      all that a glob names
   sudo numatune hold --all --for 90m --why "firmware update"
+      everything, also what a later apply brings
 
-While a setting is held, drift shows it without counting it, drift --repair does
-not put it back, and apply leaves it alone. Durations: 90s, 10m, 4h, 2d."""
+While a setting is held, drift and verify show it without counting it, drift
+--repair does not put it back, and apply leaves it alone. Durations: 90s, 10m,
+4h, 2d."""
 
 _UNHOLD = """\
 Examples
@@ -35,14 +41,16 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
     )
     hold.add_argument("ids", nargs="*", metavar="ID", help="a setting of the applied set, or a glob over such")
     hold.add_argument("--all", action="store_true", help="every setting, also those that a later apply brings")
-    hold.add_argument("--for", dest="duration", type=duration, metavar="DURATION", help="how long: 90s, 10m, 4h, 2d")
+    hold.add_argument(
+        "--for", dest="duration", type=options.duration, metavar="DURATION", help="how long: 90s, 10m, 4h, 2d"
+    )
     hold.add_argument("--why", default="", metavar="TEXT", help="a reason, shown with the held rows")
-    _add_wait(hold)
+    options.add_wait(hold)
     hold.set_defaults(run=run)
     unhold = commands.add_parser("unhold", parents=[common], description="End holds.", epilog=_UNHOLD)
     unhold.add_argument("ids", nargs="*", metavar="ID", help="a held setting, or a glob over such")
     unhold.add_argument("--all", action="store_true", help="every hold")
-    _add_wait(unhold)
+    options.add_wait(unhold)
     unhold.set_defaults(run=run)
 
 
@@ -53,16 +61,6 @@ def run(args: argparse.Namespace) -> int:
     if args.ids or args.all:
         return _hold(args)
     return _list(args)
-
-
-def duration(text: str) -> int:
-    """Seconds, for argparse."""
-    from numatune.engine import when
-
-    try:
-        return when.seconds(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _hold(args: argparse.Namespace) -> int:
@@ -115,9 +113,3 @@ def _one_of(args: argparse.Namespace) -> None:
         from numatune.errors import UsageError
 
         raise UsageError("--all", "and IDs at once", accepted="one of them")
-
-
-def _add_wait(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--wait", type=float, default=60.0, metavar="SECONDS", help="for another run to end (default: 60)"
-    )

@@ -14,10 +14,11 @@ DIFFERENCES = 2
 
 SYMBOLS = """\
 Symbols
-  ~ change   + create   - delete   ↻ restart or reboot   ↩ give back
-  ! differs and stays so   ≈ clamped by the kernel   ✗ denied or failed
-  ? not on this kernel   … in force later   · the kernel owns it
-  ○ does not apply here   ✓ as wanted"""
+  ~ change              ! differs and stays so      ✓ as wanted
+  + create              ≈ clamped by the kernel     … in force later
+  - delete              ✗ denied or failed          · the kernel owns it
+  ↻ restart, reboot     ? not on this kernel        ○ does not apply here
+  ↩ give back"""
 
 
 def add_profiles(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
@@ -56,8 +57,13 @@ def add_differences_ok(parser: argparse.ArgumentParser) -> None:
 def add_consent(parser: argparse.ArgumentParser) -> None:
     """``--yes --wait SECONDS``, of commands that change the host."""
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask; needed where nobody can answer")
+    add_wait(parser)
+
+
+def add_wait(parser: argparse.ArgumentParser) -> None:
+    """``--wait SECONDS``, of commands that take the host's lock."""
     parser.add_argument(
-        "--wait", type=float, default=60.0, metavar="SECONDS", help="for another run to end (default: 60)"
+        "--wait", type=seconds, default=60.0, metavar="SECONDS", help="for another run to end (default: 60)"
     )
 
 
@@ -138,6 +144,17 @@ def asked(args: argparse.Namespace) -> list[str]:
     for option in ("retry", "add", "keep_released"):
         words += [f"--{option.replace('_', '-')}"] if getattr(args, option) else []
     return words
+
+
+def seconds(text: str) -> float:
+    """How long to wait, for argparse."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not found >= 0:  # nor NaN, which is no time to wait for
+        raise argparse.ArgumentTypeError(f"{text!r} is no time to wait; accepted: seconds, 0 or more")
+    return found
 
 
 def duration(text: str) -> int:

@@ -28,7 +28,7 @@ _EXAMPLES = """\
 Examples
   numatune topology                       what is in this host, on which node
   numatune plan llm-inference             what that profile would change here
-  sudo numatune apply llm-inference       make it so: shows the plan, asks first
+  sudo numatune apply llm-inference       make it so; shows it and asks first
   numatune drift                          has anything moved since?
   sudo numatune rollback                  give back what was there before
   numatune --root host.tar plan my.yaml   the plan for a captured host

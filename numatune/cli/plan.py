@@ -12,13 +12,20 @@ if TYPE_CHECKING:
 
 _EXAMPLES = f"""\
 Examples
-  numatune plan llm-inference                     what would change here
-  numatune plan llm-inference -v                  every row, also what is ok
-  numatune plan ./mine.yaml --var reserve_cores=4 another value of a variable
-  numatune plan base extra --only sysctl,thp      two profiles, two sections
-  numatune --root host.tar.gz plan llm-inference  for a captured host
-  numatune plan llm-inference --json              for programs, see --schema
-  numatune plan llm-inference --out today.plan    for apply --plan
+  numatune plan llm-inference
+      what would change here
+  numatune plan llm-inference -v
+      every row, also what is as wanted
+  numatune plan ./mine.yaml --var reserve_cores=4
+      another value of one of its variables
+  numatune plan base extra --only sysctl,thp
+      two profiles, two sections of them
+  numatune --root host.tar.gz plan llm-inference
+      for a captured host
+  numatune plan llm-inference --json
+      for programs; --schema describes it
+  numatune plan llm-inference --out today.plan
+      for numatune apply --plan today.plan
 
 {options.SYMBOLS}
 

@@ -13,11 +13,16 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 Examples
-  numatune profiles list                          those of /etc/numatune/profiles and those shipped
-  numatune profiles show llm-inference            merged with what it extends, each line with its source
-  numatune profiles show llm-inference --resolved what it wants of this host, and why
-  numatune profiles lint ./mine.yaml              every mistake with its line; exit 1 when there is one
-  numatune profiles schema > numatune.schema.json for an editor:
+  numatune profiles list
+      those of /etc/numatune/profiles and those shipped
+  numatune profiles show llm-inference
+      merged with what it extends, each line with its source
+  numatune profiles show llm-inference --resolved
+      what it wants of this host, and why
+  numatune profiles lint ./mine.yaml
+      every mistake with its line; exit 1 when there is one
+  numatune profiles schema > numatune.schema.json
+      for an editor, whose YAML extension finds it by a profile's first line:
       # yaml-language-server: $schema=numatune.schema.json"""
 
 

@@ -16,11 +16,11 @@ Examples
   sudo numatune rollback                 the newest run that changed something
   sudo numatune rollback --run 12 --yes  run 12 and all later ones
   sudo numatune rollback --all           everything that numatune has changed
-  numatune rollback --check              what would be given back, nothing else
+  numatune rollback --check              what would be given back
 
-Only what still holds the value that numatune left is given back; what somebody
-else has changed since is left alone and named. Works on a full disk, and for a
-run that was cut off by a kill or a power cut.
+Only what still holds the value that numatune left is given back; what
+somebody else has changed since is left alone and named. Works on a full disk,
+and for a run that was cut off by a kill or a power cut.
 
 Exit codes: 0 all is back, 2 something was spared or could not be given back."""
 

@@ -11,12 +11,15 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 Examples
-  numatune topology                         nodes, distances, accelerators, NICs, NVMe, InfiniBand
-  numatune topology -v                      also their interrupts: asked and effective CPUs
-  numatune topology --all                   all PCI devices
-  numatune topology --profile llm-inference with the devices that the profile puts on a node
-  numatune --root host.tar.gz topology      of a captured host
-  numatune topology --json                  everything, for programs"""
+  numatune topology                       nodes, distances, devices
+  numatune topology -v                    also the devices' interrupts
+  numatune topology --all                 all PCI devices
+  numatune topology --profile mine.yaml   devices on the nodes that it says
+  numatune --root host.tar.gz topology    of a captured host
+  numatune topology --json                everything, for programs
+
+Devices are accelerators, network, NVMe and InfiniBand. Of an interrupt both
+the CPUs that it was given and those that it runs on are shown."""
 
 
 def add(commands: Commands, common: argparse.ArgumentParser) -> None:

@@ -12,16 +12,19 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 Examples
-  numatune verify                          is this host as the last apply was meant to leave it?
-  numatune verify llm-inference            is it as that profile wants it?
-  numatune verify -v                       every setting, and who was asked about it
-  numatune verify --junit verify.xml       for a build server
-  numatune verify --only sysctl,thp        two sections
+  numatune verify                       compared with what was applied
+  numatune verify llm-inference         compared with that profile
+  numatune verify -v                    every setting, and who was asked
+  numatune verify --junit verify.xml    for a build server
+  numatune verify --only sysctl,thp     two sections
 
-Each setting is asked for anew by testinfra, in a process of its own, and where there is one at another place than plan
-looks: sysctl, /proc/interrupts, /proc/zoneinfo, a node's meminfo, /proc/PID/status of a task, systemctl show.
+Each setting is asked for anew by testinfra, in a process of its own, and
+where there is one at another place than plan looks: sysctl, /proc/interrupts,
+/proc/zoneinfo, a node's meminfo, /proc/PID/status of a task, systemctl show.
+What is held (numatune hold) is shown and not counted.
 
-Exit codes: 0 as wanted, 2 differences, 1 nothing is applied here, or the profile is wrong."""
+Exit codes: 0 as wanted, 2 differences, 1 nothing is applied here, or the
+profile is wrong."""
 
 
 def add(commands: Commands, common: argparse.ArgumentParser) -> None:

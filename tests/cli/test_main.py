@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fakes.commands import typed
 
 from numatune.cli import main as cli
 from numatune.cli.commands import COMMANDS
@@ -184,3 +185,11 @@ def test_a_plan_without_a_profile_is_a_wrong_command_line() -> None:
     ran = run("plan")
     assert ran.returncode == 64
     assert "no profile" in ran.stderr
+
+
+@pytest.mark.parametrize("wait", ["nan", "-1", "soon"])
+def test_a_wait_that_would_never_end_is_no_wait(wait: str) -> None:
+    for command in (("apply", "x.yaml", "--yes"), ("rollback", "--yes"), ("drift", "--repair"), ("confirm",)):
+        done = typed(*command, f"--wait={wait}")
+        assert done.code == 64
+        assert "is no time to wait" in done.err
