@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 from numatune.compat import override
 from numatune.settings.codecs.base import Codec
 
-_YES = frozenset({"1", "y", "t", "on"})
-_NO = frozenset({"0", "n", "f", "of"})
-"""kstrtobool (Linux lib/kstrtox.c) looks at the first letter, after an o at the second too."""
+_DECIMAL = re.compile(r"\s*-?(?:0|[1-9][0-9]*)\s*\Z", re.ASCII)
+_YES = frozenset({"1", "y", "yes", "t", "true", "on"})
+_NO = frozenset({"0", "n", "no", "f", "false", "off"})
+"""What kstrtobool (Linux lib/kstrtox.c) takes and kernels print, not everything that begins like it."""
+
+
+def number(text: str) -> int:
+    """A decimal integer, as every kernel prints it. Raises ValueError: 010 is 8 to a kernel, 1_0 and 0x10 nothing."""
+    if not _DECIMAL.match(text):
+        raise ValueError(f"{text.strip()!r} is no decimal number")
+    return int(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +30,11 @@ class Int(Codec):
 
     @override
     def show(self, text: str) -> str:
-        return str(int(text))
+        return str(number(text))
 
     @override
     def holds(self, want: str, have: str) -> bool:
-        wanted, held = int(want), int(have)
+        wanted, held = number(want), number(have)
         match self.op:
             case "=":
                 return held == wanted
@@ -36,7 +45,7 @@ class Int(Codec):
 
     @override
     def grows(self, have: str, want: str) -> bool | None:
-        return None if int(have) == int(want) else int(want) > int(have)
+        return None if number(have) == number(want) else number(want) > number(have)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +54,7 @@ class Count(Int):
 
     @override
     def between(self, before: str, want: str, now: str) -> bool:
-        return min(int(before), int(want)) <= int(now) <= max(int(before), int(want))
+        return min(number(before), number(want)) <= number(now) <= max(number(before), number(want))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +66,7 @@ class Paired(Int):
 
     @override
     def spell(self, want: str, have: str | None) -> tuple[str, ...]:
-        return () if int(want) == 0 else (str(int(want)),)
+        return () if number(want) == 0 else (str(number(want)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +76,9 @@ class Bool(Codec):
     @override
     def show(self, text: str) -> str:
         word = text.strip().lower()
-        first = word[:2] if word.startswith("o") else word[:1]
-        if first in _YES:
+        if word in _YES:
             return "true"
-        if first in _NO:
+        if word in _NO:
             return "false"
         raise ValueError(f"{text.strip()!r} is neither yes nor no")
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from numatune.compat import override
 from numatune.cpus import CpuSet
 from numatune.settings.codecs.base import Codec
+
+_BETWEEN = re.compile(r"\s*,\s*|\s+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class UnitSet(CpuList):
 
     @override
     def read(self, text: str) -> CpuSet:
-        return CpuSet.parse(",".join(text.replace(",", " ").split()))
+        return CpuSet.parse(_BETWEEN.sub(",", text.strip()))
 
     @override
     def spell(self, want: str, have: str | None) -> tuple[str, ...]:

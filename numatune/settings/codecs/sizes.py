@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from numatune.compat import override
 from numatune.settings.codecs.base import Codec
 
-_SIZE = re.compile(r"(\d+)([KMGTPE]?)\Z", re.ASCII)
+_SIZE = re.compile(r"(0|[1-9][0-9]*)([KMGTPE]?)\Z", re.ASCII)
 _UNLIMITED = frozenset({"max", "infinity"})
 _V1_UNLIMITED = 1 << 62
 """memory.limit_in_bytes reads 9223372036854771712 (a page below 2^63) where v2 says ``max``."""

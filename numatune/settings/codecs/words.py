@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from numatune.compat import override
@@ -10,7 +11,7 @@ from numatune.settings.codecs.base import Codec
 
 _CHOSEN = re.compile(r"\[([^\]]*)\]")
 _STARTS_AT_BOOT = frozenset({"enabled", "enabled-runtime"})
-_INTEGER = re.compile(r"-?\d+\Z", re.ASCII)
+_PARAMETER = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,6 @@ class Choice(Codec):
 @dataclass(frozen=True, slots=True)
 class Words(Codec):
     """A fixed row of words or integers between tabs or blanks: kernel.sem, net.ipv4.ip_local_port_range."""
-
-    @override
-    def show(self, text: str) -> str:
-        return " ".join(str(int(word)) if _INTEGER.match(word) else word for word in text.split())
 
     @override
     def spell(self, want: str, have: str | None) -> tuple[str, ...]:
@@ -79,12 +76,8 @@ class Cmdline(Codec):
     present: bool = True
 
     @override
-    def show(self, text: str) -> str:
-        return " ".join(text.split())
-
-    @override
     def holds(self, want: str, have: str) -> bool:
-        return any(_says(word, want.strip()) for word in have.split()) is self.present
+        return any(_says(parameter, want.strip()) for parameter in _parameters(have)) is self.present
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +113,14 @@ class Text(Codec):
     @override
     def spell(self, want: str, have: str | None) -> tuple[str, ...]:
         return (want,)
+
+
+def _parameters(text: str) -> Iterator[str]:
+    """The parameters of a command line: blanks between quotes part none, what follows -- is for init."""
+    for match in _PARAMETER.finditer(text):
+        if match[0] == "--":
+            return
+        yield match[0].replace('"', "")
 
 
 def _says(word: str, want: str) -> bool:
