@@ -144,10 +144,24 @@ def _stop(waiting: Waiting, host: Host) -> bool:
     names = [f"{waiting.unit}.timer"]
     if os.environ.get(_OWN_UNIT) != waiting.unit:
         names.append(f"{waiting.unit}.service")
-    alive = any(host.ask(("systemctl", "is-active", "--quiet", name)).code == 0 for name in names)
-    if alive and (ran := host.run(("systemctl", "stop", *names))).code:
-        raise NumatuneError(waiting.unit, f"does not stop: {ran.err.strip()}", hint=f"systemctl stop {names[0]}")
-    return alive
+    ran = [_stop_unit(name, host) for name in names]
+    return any(ran)
+
+
+def _stop_unit(name: str, host: Host) -> bool:
+    """Whether it ran. The timer's service is stopped though it does not run: its start may be waiting in line.
+
+    To stop a unit that systemd has not loaded is an error (5), and the service is such a one once the timer is gone.
+    """
+    ran = _runs(name, host)
+    stopped = host.run(("systemctl", "stop", name))
+    if stopped.code and _runs(name, host):
+        raise NumatuneError(name, f"does not stop: {stopped.err.strip()}", hint=f"systemctl stop {name}")
+    return ran
+
+
+def _runs(name: str, host: Host) -> bool:
+    return host.ask(("systemctl", "is-active", "--quiet", name)).code == 0
 
 
 def _end(pid: int, started: str) -> bool:

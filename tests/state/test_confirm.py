@@ -41,8 +41,11 @@ class Systemd(Behaviour):
             case ("systemctl", "is-active", "--quiet", name):
                 return Ran(0 if name in self.units else 3)
             case ("systemctl", "stop", *names):
+                unknown = [name for name in names if name not in self.units]
                 self.units -= set(names)
-                return Ran(0)
+                return (
+                    Ran(5, "", f"Failed to stop {unknown[0]}: Unit {unknown[0]} not loaded.\n") if unknown else Ran(0)
+                )
             case _:
                 return None
 

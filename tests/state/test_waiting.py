@@ -39,7 +39,7 @@ class Timers(Behaviour):
                 return Ran(0 if name in timers else 3)
             case ("systemctl", "stop", *names):
                 kernel.facts["timers"] = " ".join(sorted(timers - set(names)))
-                return Ran(0)
+                return Ran(0 if set(names) <= timers else 5, "", "Unit not loaded.\n")
             case _:
                 return None
 
