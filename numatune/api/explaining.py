@@ -80,6 +80,7 @@ def _setting(sid: str, change: Change | None, knob: Knob[Any]) -> Explained:
 
 def _sysctl(key: str, change: Change | None, reader: Reader) -> Explained:
     """With what the catalogue knows, and the value that is there, whether or not a profile asks for one."""
+    from numatune.engine import captured
     from numatune.knobs.sysctl import path_of
     from numatune.knobs.sysctl_catalogue import CATALOGUE, UNKNOWN, misspelt
     from numatune.views.explained import Explained
@@ -104,7 +105,8 @@ def _sysctl(key: str, change: Change | None, reader: Reader) -> Explained:
         if text is None and key not in CATALOGUE:
             close = misspelt(key)
             raise _unknown(key, [close] if close else list(CATALOGUE))
-        facts.append(("holds here", "nothing: this kernel has no such file" if text is None else text.strip()))
+        absent = "not in this captured tree" if captured.lacks(path_of(key), reader) else "this kernel has no such file"
+        facts.append(("holds here", f"nothing: {absent}" if text is None else text.strip()))
     check = f"sysctl -n {key}"
     return Explained(f"sysctl:{key}", tuple((name, text) for name, text in facts if text), change, check)
 

@@ -68,8 +68,9 @@ def _head(verb: str, profiles: Sequence[ProfileInfo], host: HostInfo, style: Sty
     where = "this host" if host.root == "/" else _short(host.root)
     machine = " ".join(filter(None, ("Linux", host.kernel, host.arch)))
     nodes = f"nodes {host.nodes}" if host.nodes else "no NUMA nodes"
+    cpus = f"CPUs {host.cpus}" if host.cpus else "CPUs unknown"
     first, *rest = style.wrap(f"{verb}: {profile_line(profiles)}")
-    about = style.wrap(style.spell(f"on {where}: {machine}, {nodes}, CPUs {host.cpus}"))
+    about = style.wrap(style.spell(f"on {where}: {machine}, {nodes}, {cpus}"))
     return [style.paint(first, "bold"), *rest, *(style.paint(line, "dim") for line in about)]
 
 

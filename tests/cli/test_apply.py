@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 from pathlib import Path
 
 import jsonschema
@@ -296,3 +297,13 @@ def test_units_that_stop_are_followed_by_a_fresh_look(kernel: FakeKernel) -> Non
     saved = api.prepare(kernel, api.Request(profiles=("three.yaml",)))
     fresh = _Apply(saved, kernel, "")._difference()  # noqa: SLF001  # what execute asks for once they have stopped
     assert [change.setting.id for change in fresh] == [change.setting.id for change in saved.plan.changes]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is asked to trust somebody else's file")
+def test_as_root_a_profile_of_somebody_else_is_refused_with_what_to_do(kernel: FakeKernel, tmp_path: Path) -> None:
+    os.chown(tmp_path / "three.yaml", 65534, -1)
+    done = typed("apply", "three.yaml", "--yes")
+    assert done.code == 1
+    hint = f"sudo chown root {tmp_path}/three.yaml, or put it under /etc/numatune/profiles, owned by root"
+    assert done.err == f"numatune: {tmp_path}/three.yaml: belongs to user 65534; accepted: root ({hint})\n"
+    assert kernel.log == []

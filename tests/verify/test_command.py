@@ -11,11 +11,12 @@ import pytest
 from numatune.api.planning import Request, prepare
 from numatune.api.verifying import verify
 from numatune.cli.main import main
-from numatune.engine import applied, paths
+from numatune.engine import applied, paths, when
+from numatune.engine import store as state
 from numatune.engine.boot import boot_id
 from numatune.errors import StateError
 from numatune.host.local import LocalHost
-from numatune.settings.applied import AppliedRow
+from numatune.settings.applied import AppliedRow, Hold, Holds
 from numatune.settings.plan import Remembered, Status
 from numatune.views import plan_json
 
@@ -75,6 +76,17 @@ def test_json_has_the_rows_of_a_plan_and_who_was_asked(profile: str, capsys: pyt
     assert (row["status"], row["current"]) == ("drifted", str(HELD))
     assert row["verified_by"] in {"sysctl -n vm.overcommit_memory", "/proc/sys/vm/overcommit_memory"}
     assert said["summary"]["differences"] == 1
+
+
+def test_what_is_held_is_shown_and_not_counted(profile: str, capsys: pytest.CaptureFixture[str]):
+    now = when.stamp()
+    held = Hold("sysctl:vm.overcommit_memory", "alice", now, when.stamp(3600), "ticket 7")
+    state.save(paths.holds(paths.state()), Holds((held,)))
+    assert main(["verify", profile]) == 0
+    out = capsys.readouterr().out
+    assert "vm.overcommit_memory" in out
+    assert "on hold: held by alice until" in out
+    assert "As wanted · 1 ok · 1 on hold" in out
 
 
 def test_sections_can_be_chosen(profile: str, capsys: pytest.CaptureFixture[str]):

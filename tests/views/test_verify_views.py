@@ -77,3 +77,18 @@ def test_json_names_who_was_asked_or_nobody():
     made = as_json(said(row("a", "60", Status.DRIFTED), row("b", None, Status.NOT_APPLICABLE, where="")), "")
     assert [one["verified_by"] for one in made["settings"]] == ["sysctl -n x", None]
     assert (made["summary"]["differences"], made["worked_out_anew"]) == (1, "")
+
+
+def test_what_is_held_is_shown_and_not_counted():
+    held = replace(row("a", "60", Status.DRIFTED), held="held by alice until noon")
+    assert text(held, row("b", "10", Status.OK)) == [
+        "Verified: mine 2026.11 (01234567)",
+        "",
+        "sysctl",
+        "  · a  60 (wanted 10)  on hold: held by alice until noon",
+        "      asked: sysctl -n x",
+        "",
+        "As wanted · 1 ok · 1 on hold",
+    ]
+    made = as_json(said(held), "")
+    assert (made["settings"][0]["held"], made["summary"]["differences"]) == ("held by alice until noon", 0)
