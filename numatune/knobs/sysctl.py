@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import GetJsonSchemaHandler, RootModel
 
 from numatune.compat import override
-from numatune.cpus import CpuSet
 from numatune.errors import Problem
 from numatune.knobs.base import Asked, Context, Knob, Path, Refused
 from numatune.knobs.sysctl_catalogue import CATALOGUE, UNKNOWN, Known, json_schema, misspelt
 from numatune.knobs.sysctl_guards import guard
-from numatune.settings.codecs import AnyCodec, Count, CpuList, Int, Paired, Words
+from numatune.knobs.sysctl_values import typed
+from numatune.settings.codecs import AnyCodec, Int, Paired
 from numatune.settings.model import Impact, Phase, Setting, SettingId
 from numatune.settings.targets import KernelFile
 from numatune.topology.model import Section
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 
 _PART: Final = re.compile(r"[A-Za-z0-9_][\x21-\x2e\x30-\x7e]*\Z")
 """One folder or file name below /proc/sys: printable, no blank, no slash."""
-_NUMBER: Final = re.compile(r"(?:(>=|<=)\s*)?(-?(?:0|[1-9][0-9]*))\Z", re.ASCII)
-_OPERATOR: Final = re.compile(r"\s*[<>=]")
-_OPERATORS: Final[dict[str | None, Literal["=", ">=", "<="]]] = {None: "=", ">=": ">=", "<=": "<="}
-_MAX_TEXT: Final = 1000
 _PHASES: Final = {
     "sysctl": Phase.SYSCTL,
     "balancing": Phase.BALANCING,
@@ -64,7 +60,9 @@ def canonical(written: str) -> str:
     if any(char in written for char in "*?[]"):
         raise ValueError(f"{written!r} is a pattern; accepted: one key, written out")
     if len(parts) < 2 or not all(_PART.match(part) for part in parts):  # noqa: PLR2004  # a folder and a file
-        raise ValueError(f"{written!r} is no sysctl key; accepted: {accepted}")
+        below = written.removeprefix("/proc/sys/")
+        hint = f"; hint: write {below.replace('/', '.')}" if below != written else ""
+        raise ValueError(f"{written!r} is no sysctl key; accepted: {accepted}{hint}")
     return ".".join(part.replace(".", "/") for part in parts)
 
 
@@ -100,10 +98,13 @@ class _Wanted:
         known = CATALOGUE.get(key, UNKNOWN)
         if asked.optional is None and (close := misspelt(key)):
             hint = f"did you mean {close}? A key that is really meant has `optional` written out"
-            raise ValueError(f"no sysctl {key} is known; accepted: ; hint: {hint}")
+            raise ValueError(f"no sysctl {key} is known; hint: {hint}")
         if known.action:
             raise ValueError(f"{key} {known.action}; accepted: keys that hold a state")
         want, codec = typed(asked.value, known)
+        limit = self._asked.get(known.not_above)
+        if limit is not None and type(limit.value) is int and int(want) > limit.value:
+            raise ValueError(f"{want} is more than {known.not_above}, {limit.value}; accepted: up to {limit.value}")
         return Setting(
             id=_id(key),
             target=KernelFile((path_of(key),), absent=known.absent),
@@ -155,91 +156,6 @@ def watched(key: str) -> Setting:
         undo=known.undo,
         home="sysctl.d",
     )
-
-
-def typed(value: Any, known: Known) -> tuple[str, AnyCodec]:
-    """Canonical text and codec of a wanted value. Raises ValueError: ``found; accepted: ...; hint: ...``."""
-    accepted = _accepted(known)
-    match value:
-        case bool():
-            raise ValueError(f"{str(value).lower()}; accepted: {accepted}; hint: write {int(value)}")
-        case CpuSet() if known.type in {"cpulist", "any"}:
-            return str(value), CpuList()
-        case list() | tuple() if known.type in {"words", "any"}:
-            return _words(" ".join(_word(item, accepted) for item in value), known)
-        case int() if known.type in {"int", "any"}:
-            return _in_range(value, "=", known), Count() if known.pool else Int()
-        case int() | str():
-            return _from_text(str(value), known)
-    raise ValueError(f"{_called(value)}; accepted: {accepted}")
-
-
-def _from_text(text: str, known: Known) -> tuple[str, AnyCodec]:
-    accepted = _accepted(known)
-    if not text.isprintable() or len(text) > _MAX_TEXT:
-        raise ValueError(f"{text[:80]!r}; accepted: {accepted}, in one line of printable text")
-    number = _NUMBER.match(text.strip())
-    match known.type:
-        case "cpulist":
-            return str(CpuSet.parse(text)), CpuList()
-        case "choice" if text in known.choices:
-            return text, Words()
-        case "words":
-            return _words(text, known)
-        case "int" | "any" if number:
-            operator = _OPERATORS[number[1]]
-            return _in_range(int(number[2]), operator, known), Count(operator) if known.pool else Int(operator)
-        case "any" if not _OPERATOR.match(text):
-            return _words(text, known)
-    raise ValueError(f"{text!r}; accepted: {accepted}")
-
-
-def _in_range(value: int, operator: str, known: Known) -> str:
-    accepted = _accepted(known)
-    if operator != "=" and not known.ordered:
-        raise ValueError(f"{operator} {value}; accepted: {accepted}; hint: it is a mode, so more is not better")
-    low = known.min is None or value >= known.min or (known.or_zero and value == 0)
-    if not low or (known.max is not None and value > known.max):
-        raise ValueError(f"{value}; accepted: {accepted}")
-    return str(value)
-
-
-def _words(text: str, known: Known) -> tuple[str, AnyCodec]:
-    codec = Words()
-    shown = codec.show(text)
-    if known.words is not None and len(shown.split()) != known.words:
-        raise ValueError(f"{text!r}; accepted: {_accepted(known)}")
-    return shown, codec
-
-
-def _word(item: Any, accepted: str) -> str:
-    if isinstance(item, bool) or not isinstance(item, int | str) or not str(item).isprintable():
-        raise ValueError(f"{_called(item)} in a list; accepted: {accepted}")
-    return str(item)
-
-
-def _accepted(known: Known) -> str:
-    """What a key takes, for people."""
-    match known.type:
-        case "cpulist":
-            return "a list of CPUs like 0-3,8"
-        case "choice":
-            return ", ".join(known.choices)
-        case "words":
-            return f"{known.words} words" if known.words else "words"
-        case "any":
-            return "a number, a text or a list of them"
-        case "int":
-            pass
-    operators = ', or a bound like ">= N"' if known.ordered else ""
-    if known.min is None and known.max is None:
-        return f"a whole number{operators}"
-    zero = "0 or " if known.or_zero else ""
-    return f"{zero}{known.min} to {known.max}{operators}"
-
-
-def _called(value: Any) -> str:
-    return "a set of CPUs" if isinstance(value, CpuSet) else "a list" if isinstance(value, list | tuple) else str(value)
 
 
 def _id(key: str) -> SettingId:

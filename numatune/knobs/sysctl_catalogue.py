@@ -26,6 +26,7 @@ class Known:
     pool: bool = False
     partner: str = ""
     zero_by_partner: bool = False
+    not_above: str = ""
     absent: str = ""
     note: str = ""
     note_if: str = ""
@@ -77,8 +78,8 @@ def json_schema(known: Known) -> dict[str, Any]:
     if known.type == "int":
         limits = {"minimum": 0 if known.or_zero else known.min, "maximum": known.max}
         number = {"type": "integer", **{name: limit for name, limit in limits.items() if limit is not None}}
-        bound = {"type": "string", "pattern": r"^(>=|<=) *-?[0-9]+$"}
-        value = {"anyOf": [number, bound]} if known.ordered else number
+        pattern = r"^((>=|<=) *)?-?[0-9]+$" if known.ordered else r"^-?[0-9]+$"
+        value = {"anyOf": [number, {"type": "string", "pattern": pattern}]}
     elif known.type == "choice":
         value = {"enum": list(known.choices)}
     return {

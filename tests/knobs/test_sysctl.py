@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numatune.cpus import CpuSet
-from numatune.knobs.sysctl import canonical, path_of, typed
+from numatune.knobs.sysctl import canonical, path_of
 from numatune.knobs.sysctl_catalogue import CATALOGUE, NAMES, UNKNOWN, misspelt
 from numatune.knobs.sysctl_guards import default_hugepage, guard
+from numatune.knobs.sysctl_values import typed
 from numatune.settings.codecs import CpuList, Int, Words
 from numatune.settings.model import FitsFree, Refuse
 from numatune.topology.model import Cpus, Machine, Node, Section, Topology
