@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fakes.process import AS_NOBODY, Ended, can_mount, mounted, numatune
+from fakes.process import AS_NOBODY, Ended, can_mount, mounted, numatune, process
 from fakes.trees import host_tree
+
+from numatune.engine import lock
 
 Profile = Callable[..., str]
 
@@ -161,3 +165,21 @@ def test_a_captured_tree_is_never_applied_to(bare: str, tmp_path: Path):
     done = numatune("--root", bare, "apply", "llm-inference", "--yes", state=tmp_path / "state")
     assert (done.code, len(done.lines)) in {(1, 1), (64, 1)}
     assert "captured" in done.err or "--root-is-live" in done.err
+
+
+def test_nobody_can_keep_root_waiting(nobody: Path):
+    """Who can read a file can lock it (flock(2))."""
+    path = nobody / "lock"
+    with lock.held(str(path), "apply"):
+        assert path.stat().st_mode & 0o777 == 0o600
+    taken = process([*AS_NOBODY, "flock", "--nonblock", str(path), "true"], cwd=nobody)
+    assert taken.code != 0
+    assert "Permission denied" in taken.err
+
+
+def test_nobody_sees_that_a_run_is_going_on(nobody: Path):
+    path = nobody / "lock"
+    ask = f"from numatune.engine import lock; print(lock.holder({str(path)!r}))"
+    with lock.held(str(path), "apply"):
+        assert process([*AS_NOBODY, sys.executable, "-P", "-c", ask], cwd=nobody).out == f"pid {os.getpid()}\n"
+    assert process([*AS_NOBODY, sys.executable, "-P", "-c", ask], cwd=nobody).out == "\n"
