@@ -26,9 +26,12 @@ MASKED = (
     *("apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer"),
     *("systemd-tmpfiles-clean.timer", "e2scrub_reap.service", "systemd-pstore.service"),
 )
+# Every boot and every `systemctl enable` runs all generators, a second each under emulation.
+GENERATORS_KEPT = ("systemd-fstab-generator",)
 FILES = {
     "etc/hostname": "lab\n",
     "etc/machine-id": "",  # no first boot: presets would switch units on
+    "etc/systemd/journald.conf.d/lab.conf": "[Journal]\nStorage=volatile\n",
     "etc/fstab": "/dev/vda / ext4 defaults 0 1\n",
     # The way in. The other NICs get no address: a second default route would take the answers of the first.
     "etc/systemd/network/10-way-in.network": (
@@ -145,6 +148,11 @@ def configure(root: Path, public: str) -> None:
     for unit in MASKED:
         (units / unit).unlink(missing_ok=True)
         (units / unit).symlink_to("/dev/null")
+    hidden = root / "etc/systemd/system-generators"
+    hidden.mkdir()
+    for generator in (root / "usr/lib/systemd/system-generators").iterdir():
+        if generator.name not in GENERATORS_KEPT:
+            (hidden / generator.name).symlink_to("/dev/null")
     (units / "multi-user.target.wants/systemd-networkd.service").symlink_to(
         "/lib/systemd/system/systemd-networkd.service"
     )

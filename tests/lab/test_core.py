@@ -33,8 +33,12 @@ for number in $(ls /sys/bus/pci/devices/{NIC}/msi_irqs); do cat /proc/irq/$numbe
 ALLOWED = "grep _allowed_list /proc/$(systemctl show --value --property=MainPID task)/status"
 
 
-def statuses(report: str) -> dict[str, str]:
-    return {row["id"]: row["status"] for row in json.loads(report)["settings"]}
+def changed(report: str) -> set[str]:
+    return {row["id"] for row in json.loads(report)["settings"] if row["changed"]}
+
+
+def differences(report: str) -> int:
+    return int(json.loads(report)["summary"]["differences"])
 
 
 def test_topology_is_what_numactl_says(nps2: Machine) -> None:
@@ -81,6 +85,10 @@ def test_llm_inference_is_applied_once_verified_and_taken_back(nps2: Machine) ->
     assert "\n/proc/sys/kernel/numa_balancing = 1\n" in told["before"].out
     assert "\n/proc/sys/kernel/numa_balancing = 0\n" in told["applied"].out
     assert "\nirqbalance.service/ActiveState = inactive\n" in told["applied"].out
+    assert {"sysctl:kernel.numa_balancing", "thp:enabled", "service:irqbalance/active"} <= changed(told["apply"].out)
+    assert changed(told["again"].out) == set()
+    assert json.loads(told["again"].out)["run"] is None
+    assert [differences(told[name].out) for name in ("apply", "again", "verify", "drift")] == [0, 0, 0, 0]
     assert told["after"].out == told["before"].out
 
 
@@ -106,6 +114,8 @@ def test_interrupts_pages_and_a_running_task_are_where_the_profile_says(nps2: Ma
         }
     )
     assert {name: (answer.code, answer.err) for name, answer in told.items()} == dict.fromkeys(told, (0, ""))
+    assert [differences(told[name].out) for name in ("apply", "verify", "plan")] == [0, 0, 0]
+    assert json.loads(told["plan"].out)["summary"]["changes"] == 0
     assert set(told["masks"].out.split()) == {"1"}
     assert told["pools"].out.split() == ["0", "4", "0", "9"]
     assert dict(line.split(":\t") for line in told["task"].out.splitlines()) == {

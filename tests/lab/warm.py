@@ -6,9 +6,10 @@ Two states a shape: booted, and with this checkout's code. Each lies in the cach
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
-from lab.base import CACHE, CHECKOUT, call, digest, digest_files, locked
+from lab.base import CACHE, CHECKOUT, call, digest, locked
 from lab.image import Image, image
 from lab.machine import Machine, machine_line, sweep
 from lab.shapes import Shape
@@ -27,7 +28,10 @@ def machine(shape: Shape, suite: str = "trixie") -> Machine:
     """A running machine with this checkout's numatune, as nobody has touched it. The caller ends it: `with`."""
     with locked():
         sweep()
-        made = Machine(shape, image(suite))
+        origin = image(suite)
+        if not any((CACHE / "runs").glob("*")):
+            drop(CACHE / "images", f"{suite}-*", [origin.folder])
+        made = Machine(shape, origin)
         try:
             made.restore(ready(made, made.image))
         except BaseException:
@@ -39,14 +43,11 @@ def machine(shape: Shape, suite: str = "trixie") -> Machine:
 def ready(made: Machine, origin: Image) -> Path:
     """The folder of the state to restore from; made by way of this machine if the cache has none."""
     states = CACHE / "states"
-    own = digest_files([Path(__file__), Path(__file__).with_name("machine.py")])
-    line = digest(call("qemu-system-x86_64", "--version"), *machine_line(made.shape, origin), own)
+    line = digest(call("qemu-system-x86_64", "--version"), *machine_line(made.shape, origin))
     booted = states / f"{made.shape.name}-{line}"
     files = code()
-    coded = states / f"{made.shape.name}-{line}-{digest(*(part for item in files.items() for part in item))}"
-    for old in states.glob(f"{made.shape.name}-*"):
-        if old not in (booted, coded):
-            shutil.rmtree(old)
+    coded = states / f"{made.shape.name}-{line}-{digest(WARM_UP, *(part for item in files.items() for part in item))}"
+    drop(states, f"{made.shape.name}-*", [booted, coded])
     if not booted.exists():
         made.boot(plug=False)
         made.save(booted)
@@ -56,6 +57,13 @@ def ready(made: Machine, origin: Image) -> Path:
         made.run(WARM_UP)
         made.save(coded)
     return coded
+
+
+def drop(folder: Path, pattern: str, kept: Sequence[Path]) -> None:
+    """Remove what lies there under that pattern, but for what is kept."""
+    for old in folder.glob(pattern):
+        if old not in kept:
+            shutil.rmtree(old)
 
 
 def code() -> dict[str, bytes]:

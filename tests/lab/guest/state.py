@@ -62,10 +62,16 @@ def units() -> Iterator[tuple[str, str]]:
             yield f"{unit}/{name}", value
 
 
+def empty(path: Path) -> bool:
+    """Whether this is a drop-in that takes a property back: systemd keeps it, saying nothing, until the next boot."""
+    lines = path.read_text(encoding="utf-8").splitlines() if "system.control" in path.parts else ["kept"]
+    return all(line.endswith("=") or line.startswith(("#", "[")) or not line for line in lines)
+
+
 def files() -> Iterator[tuple[str, str]]:
     for folder in FOLDERS:
         for path in sorted(Path(folder).rglob("*")):
-            if not path.is_dir() and "session-" not in str(path) and "user" not in str(path):
+            if not path.is_dir() and "session-" not in str(path) and "user" not in str(path) and not empty(path):
                 yield str(path), f"-> {path.readlink()}" if path.is_symlink() else text(path)
 
 
