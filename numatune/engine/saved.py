@@ -22,15 +22,20 @@ def save(path: str, saved: SavedPlan) -> None:
     """Write the plan to a file; what is there and no file (/dev/stdout) is left alone. Raises StateError."""
     if os.path.lexists(path) and not os.path.isfile(path):  # noqa: PTH113  # pathlib costs a start-up
         raise StateError(path, "is no regular file", accepted="a file, which is replaced, or a new name")
+    if not os.path.isdir(os.path.dirname(path)):  # noqa: PTH112, PTH120  # as above
+        raise StateError(path, "cannot be written: there is no such folder")
     store.save(path, saved)
 
 
 def load(path: str) -> SavedPlan:
     """Read a saved plan. Raises TrustError, and StateError when there is none or a newer numatune wrote it."""
-    found = store.load(path, SavedPlan)
+    found = store.load(path, SavedPlan, broken=_HOW)
     if found is None:
-        raise StateError(path, "is no file", hint="numatune plan PROFILE --out FILE writes one")
+        raise StateError(path, "is no file", hint=_HOW)
     return found
+
+
+_HOW = "numatune plan PROFILE --out FILE writes one"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,8 +26,8 @@ _SLACK = 4096
 T = TypeVar("T")
 
 
-def load(path: str, expected: type[T]) -> T | None:
-    """What the file holds; None when there is none.
+def load(path: str, expected: type[T], *, broken: str = _BROKEN) -> T | None:
+    """What the file holds; None when there is none. `broken`: what to do about one that holds something else.
 
     Raises TrustError when others could have written it, StateError when it is of a newer format or no such file at all.
     """
@@ -41,7 +41,8 @@ def load(path: str, expected: type[T]) -> T | None:
         envelope = json.loads(read.text)
         made_by, format_ = str(envelope["numatune"]), int(envelope["format"])
     except (ValueError, KeyError, TypeError) as error:
-        raise StateError(path, f"is no state of numatune: {error!r}", hint=_BROKEN) from error
+        detail = f": {error}" if isinstance(error, ValueError) else ""
+        raise StateError(path, f"is no file of numatune's{detail}", hint=broken) from error
     if format_ > FORMAT:
         raise StateError(
             path,
@@ -52,7 +53,7 @@ def load(path: str, expected: type[T]) -> T | None:
     try:
         return from_data(envelope.get("holds"), expected)
     except StateError as error:
-        raise StateError(path, error.problems[0].found, hint=_BROKEN) from error
+        raise StateError(path, error.problems[0].found, hint=broken) from error
 
 
 def save(path: str, value: object, mode: int = 0o644) -> None:

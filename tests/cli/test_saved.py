@@ -63,6 +63,18 @@ def test_a_plan_is_not_put_in_the_place_of_what_is_no_file(kernel: FakeKernel) -
     assert Path("pipe").is_fifo()
 
 
+def test_a_plan_goes_where_a_folder_is_and_nothing_else_is_read_as_one(kernel: FakeKernel) -> None:  # noqa: ARG001
+    done = typed("plan", "three.yaml", "--out", "typo/today.plan")
+    assert (done.code, "there is no such folder" in done.err) == (1, True)
+    assert not Path("typo").exists()
+    for name, text in (("no.json", "x"), ("other.json", '{"a": 1}')):
+        Path(name).write_text(text)
+        done = typed("apply", "--plan", name, "--yes")
+        assert done.code == 1
+        assert f"/{name}: is no file of numatune's" in done.err
+        assert "(numatune plan PROFILE --out FILE writes one)" in done.err
+
+
 def test_what_lies_beside_a_plan_is_left_alone(kernel: FakeKernel) -> None:  # noqa: ARG001
     Path("today.plan.reserve").write_text("mine")
     typed("plan", "three.yaml", "--out", "today.plan")
