@@ -105,6 +105,18 @@ class Context:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """A mapping inside a section.
+
+    key    one spelling for its keys, as of a Knob
+    short  what a bare value under one of its keys is short for: ``64kB: inherit`` for ``64kB: {enabled: inherit}``
+    """
+
+    key: Callable[[str], str]
+    short: str
+
+
 S = TypeVar("S", bound=BaseModel)
 
 
@@ -118,6 +130,7 @@ class Knob(Generic[S]):
     settings  pure; raises Refused
     key       one spelling for the keys of the section (kernel/x -> kernel.x), so that two spellings of one key meet
               when profiles merge; raises ValueError for a key that is none
+    inner     mappings inside the section whose keys have several spellings too
     """
 
     name: str
@@ -125,3 +138,4 @@ class Knob(Generic[S]):
     reads: frozenset[TopologySection]
     settings: Callable[[S, Context], tuple[Setting, ...]]
     key: Callable[[str], str] = str
+    inner: Mapping[str, Inner] = field(default_factory=dict)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
@@ -11,38 +10,12 @@ from pydantic import AfterValidator, BeforeValidator, Field, RootModel
 
 from numatune.cpus import CpuSet
 from numatune.knobs.base import Context, CpuSetField, Knob, Section
+from numatune.knobs.page_sizes import kb_of, size_key, spelled
 from numatune.settings.codecs import Count, Text
 from numatune.settings.model import FitsFree, Impact, Phase, Setting, SettingId
 from numatune.settings.targets import HugepagePool, Nothing
 from numatune.topology.model import Section as TopologySection
 from numatune.topology.model import Topology
-
-_SIZE = re.compile(r"([1-9]\d*)(kB|K|M|G)\Z", re.ASCII)
-_KB = {"kB": 1, "K": 1, "M": 1 << 10, "G": 1 << 20}
-
-
-def kb_of(size: str) -> int:
-    """Kilobytes of a page size as a profile spells it: 2M, 2048kB, 1G. Raises ValueError."""
-    match = _SIZE.match(size)
-    if not match:
-        raise ValueError(f"{size!r} is no page size; accepted: a number with kB, K, M or G, like 2M or 2048kB")
-    kb = int(match[1]) * _KB[match[2]]
-    if kb & kb - 1:
-        raise ValueError(f"{size!r} is no page size; accepted: powers of two, like 2M, 512M or 1G")
-    return kb
-
-
-def spelled(kb: int) -> str:
-    """The shortest spelling: 2M of 2048."""
-    for unit in ("G", "M"):
-        if kb % _KB[unit] == 0:
-            return f"{kb // _KB[unit]}{unit}"
-    return f"{kb}kB"
-
-
-def size_key(size: str) -> str:
-    """One spelling for each size, so that 2M and 2048kB meet when profiles merge. Raises ValueError."""
-    return spelled(kb_of(size))
 
 
 def _size(size: str) -> str:

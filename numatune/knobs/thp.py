@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, Field, GetJsonSchemaHandler, field_validator
+from pydantic import BaseModel, Field, GetJsonSchemaHandler
 
 from numatune.compat import override
 from numatune.errors import Problem
-from numatune.knobs.base import Asked, Context, Knob, Path, Refused, Section
+from numatune.knobs.base import Asked, Context, Inner, Knob, Path, Refused, Section
+from numatune.knobs.page_sizes import kb_of, size_key
 from numatune.knobs.sysctl import watched
 from numatune.settings.codecs import Choice, Int
 from numatune.settings.model import Impact, Phase, Setting, SettingId
 from numatune.settings.targets import KernelFile
+from numatune.topology.model import Machine
 from numatune.topology.model import Section as TopologySection
 
 if TYPE_CHECKING:
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
 
 _ROOT: Final = "/sys/kernel/mm/transparent_hugepage"
 _IDLE_NEVER: Final = "0 keeps one core busy with scanning"
-_SIZE: Final = re.compile(r"([1-9][0-9]{0,8})\s?([kKmMgG])(?:i?[bB])?\Z", re.ASCII)
-_UNITS: Final = {"k": 1, "m": 1 << 10, "g": 1 << 20}
+_REWRITE_MIN_FREE: Final = frozenset({"enabled", "shmem_enabled"})
+"""Files, of any size too, whose every write starts or stops khugepaged, which sets vm.min_free_kbytes: seen on 6.18 for
+all of them, on 6.1 and 6.12 for `enabled` (Linux mm/khugepaged.c, set_recommended_min_free_kbytes)."""
+_ENTRIES: Final = {"x86_64": 8, "aarch64": 8}
+"""Bytes of one entry of a page table: a table is one page, and a huge page is what a whole table maps."""
 
 Uint = Annotated[int, Field(ge=0, le=0xFFFFFFFF)]
 Ptes = Annotated[int, Field(ge=0, le=8191)]
@@ -54,8 +58,10 @@ class Size(Section):
     @classmethod
     @override
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """For editors: both forms."""
-        return {"anyOf": [{"enum": ["always", "inherit", "madvise", "never"]}, handler(core)]}
+        """For editors: the short form, bare and as a setting with its `why`, and the mapping."""
+        word = {"enum": ["always", "inherit", "madvise", "never"]}
+        keys = {"value": word, "why": {"type": "string"}, "optional": {"type": "boolean"}}
+        return {"anyOf": [word, {"type": "object", "properties": keys, "additionalProperties": False}, handler(core)]}
 
 
 class ThpSection(Section):
@@ -69,23 +75,15 @@ class ThpSection(Section):
     khugepaged: Khugepaged = Khugepaged()
     sizes: dict[str, Size] = Field(default_factory=dict)
 
-    @field_validator("sizes", mode="before")
-    @classmethod
-    def _short_form(cls, value: Any) -> Any:
-        """``64kB: inherit`` is ``64kB: {enabled: inherit}``."""
-        if not isinstance(value, dict):
-            return value
-        return {key: size if isinstance(size, dict) else {"enabled": size} for key, size in value.items()}
-
 
 def _settings(section: ThpSection, context: Context) -> tuple[Setting, ...]:
+    problems = [*_no_sizes(section.sizes), *_too_many(section.khugepaged, context.topology.machine)]
+    if problems:
+        raise Refused(*problems)
     folders: list[tuple[BaseModel, tuple[str, ...], str]] = [
         (section, ("thp",), ""),
         (section.khugepaged, ("thp", "khugepaged"), "khugepaged/"),
-    ]
-    folders += [
-        (section.sizes[written], ("thp", "sizes", written), f"hugepages-{kb}kB/")
-        for kb, written in _folders(section.sizes).items()
+        *((size, ("thp", "sizes", key), f"hugepages-{kb_of(key)}kB/") for key, size in section.sizes.items()),
     ]
     return tuple(
         _setting(folder, name, asked, context, (*path, name))
@@ -95,23 +93,24 @@ def _settings(section: ThpSection, context: Context) -> tuple[Setting, ...]:
     )
 
 
-def _folders(sizes: Mapping[str, Size]) -> dict[int, str]:
-    """Size in kB -> its spelling in the profile. Raises Refused."""
-    found: dict[int, str] = {}
-    problems: list[tuple[Path, Problem]] = []
+def _no_sizes(sizes: Iterable[str]) -> Iterator[tuple[Path, Problem]]:
     for written in sizes:
-        kb = _kilobytes(written)
-        if kb is None:
-            wrong = Problem("", f"{written} is no page size", "a power of two like 64kB or 2MB")
-            problems.append((("sizes", written), wrong))
-        elif kb in found:
-            wrong = Problem("", f"{written} is the same size as {found[kb]}", "each size once")
-            problems.append((("sizes", written), wrong))
-        else:
-            found[kb] = written
-    if problems:
-        raise Refused(*problems)
-    return found
+        try:
+            kb_of(written)
+        except ValueError as error:
+            yield ("sizes", written), Problem.told(error)
+
+
+def _too_many(khugepaged: Khugepaged, machine: Machine) -> Iterator[tuple[Path, Problem]]:
+    """More small pages than a huge page of this machine has, less one: the kernel refuses them."""
+    if machine.arch not in _ENTRIES:
+        return
+    most = machine.page_size // _ENTRIES[machine.arch] - 1
+    for name in ("max_ptes_none", "max_ptes_swap", "max_ptes_shared"):
+        asked = getattr(khugepaged, name)
+        if asked is not None and asked.value > most:
+            accepted = f"0 to {most} on this host, whose pages are of {machine.page_size >> 10} kB"
+            yield ("khugepaged", name), Problem("", str(asked.value), accepted)
 
 
 def _setting(folder: str, name: str, asked: Asked[Any], context: Context, path: tuple[str, ...]) -> Setting:
@@ -127,7 +126,7 @@ def _setting(folder: str, name: str, asked: Asked[Any], context: Context, path: 
         why=asked.why,
         optional=asked.optional,
         impact=Impact.LIVE if in_background else Impact.NEW_PROCESSES,
-        companions=(watched("vm.min_free_kbytes"),) if (folder, name) == ("", "enabled") else (),
+        companions=(watched("vm.min_free_kbytes"),) if name in _REWRITE_MIN_FREE else (),
         note=_IDLE_NEVER if name == "scan_sleep_millisecs" and asked.value == 0 else "",
         home="tmpfiles.d",
     )
@@ -141,13 +140,10 @@ def _absent(folder: str, name: str) -> str:
     return "since Linux 6.12" if name == "shrink_underused" else "needs CONFIG_TRANSPARENT_HUGEPAGE"
 
 
-def _kilobytes(written: str) -> int | None:
-    """``64kB``, ``64k``, ``2MB``, ``2M`` as kB; None when it is no size of a page."""
-    match = _SIZE.match(written)
-    if not match:
-        return None
-    kb = int(match[1]) * _UNITS[match[2].lower()]
-    return kb if kb.bit_count() == 1 else None
-
-
-KNOB: Final = Knob(name="thp", model=ThpSection, reads=frozenset[TopologySection](), settings=_settings)
+KNOB: Final = Knob(
+    name="thp",
+    model=ThpSection,
+    reads=frozenset({TopologySection.MACHINE}),
+    settings=_settings,
+    inner={"sizes": Inner(size_key, "enabled")},
+)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from numatune.errors import Problem
-from numatune.profile.tree import Branch, Entry, problem
+from numatune.profile.tree import Branch, Entry, Leaf, Node, Path, problem
 
 if TYPE_CHECKING:
     from numatune.knobs.base import Knob
@@ -16,25 +16,59 @@ if TYPE_CHECKING:
 def canonical_keys(tree: Branch) -> tuple[Branch, tuple[Problem, ...]]:
     """`tree` with the keys of each knob's section spelled in that knob's one way, and keys that are there twice.
 
-    A key that is none stays as it is: `bad_keys` names it when the profile is worked out.
+    A key that is none stays as it is: `bad_keys` or the knob name it when the profile is worked out.
     """
     from numatune.knobs import KNOBS  # noqa: PLC0415  # pydantic, only for who works a profile out
 
     problems: list[Problem] = []
     entries = dict(tree.entries)
     for knob in KNOBS:
-        entry = entries.get(knob.name)
-        if entry is None or not isinstance(entry.node, Branch):
-            continue
-        keys: dict[str, Entry] = {}
-        for written, inner in entry.node.entries.items():
-            key = _spelled(knob, written)
-            if key in keys:
-                found = f"the same as {key} in line {keys[key].source.line}"
-                problems.append(problem(inner.source, (knob.name, written), found, "each setting once"))
-            keys.setdefault(key, inner)
-        entries[knob.name] = Entry(entry.source, dataclasses.replace(entry.node, entries=keys))
+        if knob.name in entries:
+            section = _respelled(entries[knob.name], knob.key, (knob.name,), problems)
+            entries[knob.name] = _with_inner(section, knob, problems)
     return dataclasses.replace(tree, entries=entries), tuple(problems)
+
+
+def _with_inner(section: Entry, knob: Knob[Any], problems: list[Problem]) -> Entry:
+    if not isinstance(section.node, Branch):
+        return section
+    entries = dict(section.node.entries)
+    for name, inner in knob.inner.items():
+        if name in entries:
+            respelled = _respelled(entries[name], inner.key, (knob.name, name), problems)
+            entries[name] = _written_out(respelled, inner.short)
+    return Entry(section.source, dataclasses.replace(section.node, entries=entries))
+
+
+def _respelled(entry: Entry, key: Callable[[str], str], path: Path, problems: list[Problem]) -> Entry:
+    """A mapping with its keys in one spelling."""
+    if not isinstance(entry.node, Branch):
+        return entry
+    keys: dict[str, Entry] = {}
+    for written, inner in entry.node.entries.items():
+        spelling = _spelled(key, written)
+        if spelling in keys:
+            found = f"the same as {spelling} in line {keys[spelling].source.line}"
+            problems.append(problem(inner.source, (*path, written), found, "each setting once"))
+        keys.setdefault(spelling, inner)
+    return Entry(entry.source, dataclasses.replace(entry.node, entries=keys))
+
+
+def _written_out(entry: Entry, short: str) -> Entry:
+    """A mapping of which each bare value, or setting in its long form, is written as ``{short: value}``."""
+    if not isinstance(entry.node, Branch):
+        return entry
+    keys = {
+        key: Entry(inner.source, Branch({short: inner}, inner.node.source)) if _is_setting(inner.node) else inner
+        for key, inner in entry.node.entries.items()
+    }
+    return Entry(entry.source, dataclasses.replace(entry.node, entries=keys))
+
+
+def _is_setting(node: Node) -> bool:
+    if isinstance(node, Branch):
+        return node.long_form and "value" in node.entries
+    return not (isinstance(node, Leaf) and node.value is None)
 
 
 def bad_keys(knob: Knob[Any], section: Branch) -> Iterator[tuple[str, Problem]]:
@@ -47,8 +81,8 @@ def bad_keys(knob: Knob[Any], section: Branch) -> Iterator[tuple[str, Problem]]:
             yield written, problem(entry.source, (knob.name, written), told.found, told.accepted, told.hint)
 
 
-def _spelled(knob: Knob[Any], written: str) -> str:
+def _spelled(key: Callable[[str], str], written: str) -> str:
     try:
-        return knob.key(written)
+        return key(written)
     except ValueError:
         return written

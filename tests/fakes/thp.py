@@ -1,4 +1,4 @@
-"""Bracketed choices, and what a write of transparent_hugepage/enabled does to vm.min_free_kbytes."""
+"""Bracketed choices, and what a write of those that start khugepaged does to vm.min_free_kbytes."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ class Choices(Behaviour):
         if word not in offered:
             return errno.EINVAL
         kernel.files[path] = " ".join(f"[{one}]" if one == word else one for one in offered) + "\n"
-        if path == f"{THP}/enabled" and word != "never":
+        if path.startswith(f"{THP}/") and path.endswith("enabled") and "[never]" not in kernel.files[f"{THP}/enabled"]:
             self._raise_min_free(kernel)
         return 0
 
     recommended: int = 67584
 
     def _raise_min_free(self, kernel: FakeKernel) -> None:
-        """khugepaged raises it to what it recommends, over a lower value of the user's, at any write of `enabled`."""
+        """Raise it to what khugepaged recommends, over a lower value of the user's.
+
+        As a 6.18 does at any write of `enabled` and `shmem_enabled`, the global ones and those of a size.
+        """
         if MIN_FREE in kernel.files and int(kernel.files[MIN_FREE]) < self.recommended:
             kernel.files[MIN_FREE] = f"{self.recommended}\n"
 

@@ -63,20 +63,21 @@ def test_a_setting_is_the_pool_with_its_limits():
 
 
 @pytest.mark.parametrize(
-    ("size", "kb"), [("2M", 2048), ("2048kB", 2048), ("1G", 1 << 20), ("512M", 524288), ("64K", 64)]
+    ("size", "kb"),
+    [("2M", 2048), ("2048kB", 2048), ("1G", 1 << 20), ("512M", 524288), ("64K", 64), ("2MB", 2048), ("2m", 2048)],
 )
 def test_sizes_in_every_spelling(size: str, kb: int):
     assert kb_of(size) == kb
 
 
-@pytest.mark.parametrize("size", ["3M", "2m", "2MB", "0M", "M", "2", "02M", "-2M", "2.5M", "2M\n", "٢M"])
+@pytest.mark.parametrize("size", ["3M", "0M", "M", "2", "02M", "-2M", "2.5M", "2M\n", "٢M"])
 def test_what_is_no_size_is_an_error_of_the_profile(size: str):
     with pytest.raises(ValidationError, match="is no page size; accepted: "):
         Hugepages.model_validate({size: {"per_node": 1}})
 
 
 def test_two_spellings_of_a_size_are_one_key():
-    assert {KNOB.key(size) for size in ("2M", "2048kB", "2048K")} == {"2M"}
+    assert {KNOB.key(size) for size in ("2M", "2048kB", "2048K", "2MB")} == {"2M"}
 
 
 def test_a_size_that_this_host_lacks_is_one_row_with_the_sizes_it_has():
