@@ -32,9 +32,7 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile", action="append", default=[], dest="profiles", metavar="PROFILE", help="instead of the applied one"
     )
-    parser.add_argument(
-        "--var", action="append", default=[], metavar="NAME=VALUE", help="set a variable of the profile"
-    )
+    options.add_variables(parser)
     parser.set_defaults(run=run)
 
 

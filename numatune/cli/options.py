@@ -29,15 +29,25 @@ def add_profiles(parser: argparse.ArgumentParser, *, needed: bool = True) -> Non
         metavar="PROFILE",
         help="a path, or a name in /etc/numatune/profiles or among the shipped; later ones win",
     )
+    add_variables(parser)
+
+
+def add_variables(parser: argparse.ArgumentParser) -> None:
+    """``--var NAME=VALUE``."""
     parser.add_argument(
         "--var", action="append", default=[], metavar="NAME=VALUE", help="set a variable of the profile"
     )
 
 
-def add_selection(parser: argparse.ArgumentParser) -> None:
-    """Which sections of the profile, and what of them is let through."""
+def add_sections(parser: argparse.ArgumentParser) -> None:
+    """``--only --skip SECTION,...``."""
     for option, text in (("--only", "these sections alone"), ("--skip", "all sections but these")):
         parser.add_argument(option, action="extend", type=names, default=[], metavar="SECTION,...", help=text)
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """Which sections of the profile, and what of them is let through."""
+    add_sections(parser)
     parser.add_argument(
         "--allow-disruption", action="store_true", help="let in what stalls, cuts or kills running work"
     )

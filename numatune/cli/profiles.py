@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from numatune.cli import options
 from numatune.compat import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
         action = actions.add_parser(name, parents=[common], help=text, description=f"Print {text}.")
         if does in (_show, _lint):
             action.add_argument("profiles", nargs="+", metavar="PROFILE", help="a name or a path")
-            action.add_argument("--var", action="append", default=[], metavar="NAME=VALUE", help="set a variable")
+            options.add_variables(action)
         if does is _show:
             action.add_argument("--resolved", action="store_true", help="what it wants of this host, and why")
         action.set_defaults(run=does)
@@ -76,7 +77,6 @@ def _show(args: argparse.Namespace) -> int:
 
     if not args.resolved and not args.json:
         from numatune.api.planning import load
-        from numatune.cli import options
         from numatune.profile.spell import spell
 
         say(spell(load(args.profiles, variables=options.variables(args.var)).sound()))
@@ -135,7 +135,6 @@ def _told(name: str, error: NumatuneError, *, quiet: bool) -> tuple[Problem, ...
 def _want(names: list[str], args: argparse.Namespace) -> Wanted:
     from numatune import api
     from numatune.api.planning import Request, want
-    from numatune.cli import options
 
     reader = api.open_reader(args.root, live=args.root_is_live)
     return want(reader, Request(profiles=tuple(names), variables=options.variables(args.var)))

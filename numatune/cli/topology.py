@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from numatune.cli import options
 from numatune.compat import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,16 +39,13 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
         metavar="PROFILE",
         help="take devices' nodes from its `devices:`; default: those of what is applied here",
     )
-    parser.add_argument(
-        "--var", action="append", default=[], metavar="NAME=VALUE", help="set a variable of the profile"
-    )
+    options.add_variables(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the topology."""
     from numatune import api
-    from numatune.cli import options
     from numatune.cli.output import remark, say, say_json
 
     reader = api.open_reader(args.root, live=args.root_is_live)

@@ -36,8 +36,7 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
         epilog=_EXAMPLES,
     )
     options.add_profiles(parser, needed=False)
-    for option, text in (("--only", "these sections alone"), ("--skip", "all sections but these")):
-        parser.add_argument(option, action="extend", type=options.names, default=[], metavar="SECTION,...", help=text)
+    options.add_sections(parser)
     parser.add_argument("--junit", metavar="FILE", help="also write the checks as JUnit XML")
     options.add_differences_ok(parser)
     parser.set_defaults(run=run)

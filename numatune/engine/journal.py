@@ -95,7 +95,7 @@ class FileJournal:
                 self._reserve(2 * size)
             self._write(text)
             os.fsync(self._fd)
-            _flush(self._folder)
+            store.flush(self._folder)
         except OSError as error:
             self._abandon()
             raise self._failed(error, "nothing was changed") from error
@@ -268,12 +268,4 @@ def _make_folders(folder: str) -> None:
     _make_folders(above)
     os.mkdir(folder, 0o755)  # noqa: PTH102  # as above
     os.chmod(folder, 0o755)  # noqa: PTH101, S103  # as above; root's journals are no secret
-    _flush(above)
-
-
-def _flush(folder: str) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    store.flush(above)

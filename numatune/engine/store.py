@@ -77,7 +77,7 @@ def put_back(kept: str, path: str) -> None:
             os.replace(beside, path)  # noqa: PTH105  # pathlib costs a start-up
         except OSError:
             os.replace(kept, path)  # noqa: PTH105  # as above
-        _flush(os.path.dirname(path))  # noqa: PTH120  # as above
+        flush(os.path.dirname(path))  # noqa: PTH120  # as above
     except OSError as error:
         raise StateError(path, f"cannot be put back: {error.strerror}") from error
     _drop(beside)  # renaming one of two names of the same file does nothing
@@ -127,7 +127,8 @@ def _drop(path: str) -> None:
         os.unlink(path)  # noqa: PTH108  # pathlib costs a start-up
 
 
-def _flush(folder: str) -> None:
+def flush(folder: str) -> None:
+    """Put the names in a folder on the disk. Raises OSError."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
