@@ -79,6 +79,11 @@ class Cmdline(Codec):
     def holds(self, want: str, have: str) -> bool:
         return any(_says(parameter, want.strip()) for parameter in _parameters(have)) is self.present
 
+    def about(self, want: str, have: str) -> str:
+        """Of a whole command line the parameters of the wanted one's name: the others may hold secrets."""
+        name = _name(want.strip())
+        return " ".join(parameter for parameter in _parameters(have) if _name(parameter) == name)
+
 
 @dataclass(frozen=True, slots=True)
 class AtBoot(Codec):
@@ -124,9 +129,12 @@ def _parameters(text: str) -> Iterator[str]:
 
 
 def _says(word: str, want: str) -> bool:
-    """Whether one word of the command line says what is wanted; - and _ are one in a parameter's name."""
-    name, _, value = word.partition("=")
-    wanted_name, _, wanted_value = want.partition("=")
-    if name.replace("-", "_") != wanted_name.replace("-", "_"):
+    """Whether one word of the command line says what is wanted; - and _ are one in its name."""
+    if _name(word) != _name(want):
         return False
-    return not wanted_value or value == wanted_value or wanted_value in value.split(",")
+    value, wanted = word.partition("=")[2], want.partition("=")[2]
+    return not wanted or value == wanted or wanted in value.split(",")
+
+
+def _name(parameter: str) -> str:
+    return parameter.partition("=")[0].replace("-", "_")

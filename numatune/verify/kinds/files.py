@@ -33,17 +33,6 @@ def fact(setting: Setting, target: Fact, ask: Asking) -> Verdict:
     if answer.text is None:
         return unread(setting, answer)
     status = Status.OK if holds(setting, answer.text) else Status.REBOOT
-    return verdict(setting, status, replace(answer, text=_parameter(setting, answer.text)))
-
-
-def _parameter(setting: Setting, line: str) -> str:
-    """Of a kernel command line the words for the parameter in question, all of any other file."""
-    if not isinstance(setting.codec, Cmdline):
-        return line
-    name = _name((setting.want or "").strip())
-    return " ".join(word for word in line.split() if _name(word) == name)
-
-
-def _name(word: str) -> str:
-    """A parameter's name; - and _ are one in it."""
-    return word.partition("=")[0].replace("-", "_")
+    if isinstance(setting.codec, Cmdline):
+        answer = replace(answer, text=setting.codec.about(setting.want or "", answer.text))
+    return verdict(setting, status, answer)
