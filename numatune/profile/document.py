@@ -78,7 +78,7 @@ class Document:
 
     def _info(self, layer: Layer) -> ProfileInfo:
         own = self.files[layer.chain[-1]].tree
-        made_of = [(label, self.files[label].text) for label in layer.chain]
+        made_of = [self.files[label].text for label in layer.chain]  # not where they lie: one profile, one hash
         digest = hashlib.sha256(json.dumps([made_of, sorted(self.variables.items())]).encode())
         return ProfileInfo(layer.name, text_of(own, "version"), digest.hexdigest()[:16])
 

@@ -33,10 +33,9 @@ def listing(*, etc: str = lookup.ETC) -> tuple[Listed, ...]:
         name = Path(each.path).stem
         hidden = any(other.name == name for other in found)
         try:
-            tree, _ = read(Path(each.path).read_text(encoding="utf-8"), each.label)
-        except (ProfileError, OSError, UnicodeDecodeError) as error:
-            first = str(error).partition("\n")[0]
-            found.append(Listed(name, each.origin, each.path, "", f"cannot be read: {first}", hidden))
+            tree, _ = read(lookup.text(each), each.label)
+        except ProfileError as error:
+            found.append(Listed(name, each.origin, each.path, "", f"cannot be read: {error.problems[0]}", hidden))
             continue
         found.append(Listed(name, each.origin, each.path, text_of(tree, "version"), text_of(tree, "summary"), hidden))
     return tuple(found)

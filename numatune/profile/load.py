@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 
 from numatune import __version__
 from numatune.errors import Problem, ProfileError
 from numatune.profile import lookup
 from numatune.profile.document import Document, File, Layer, text_of
 from numatune.profile.keys import canonical_keys
-from numatune.profile.reader import MAX_BYTES, read
+from numatune.profile.reader import read
 from numatune.profile.tree import Branch, Leaf, Row, problem
 
 _MAX_CHAIN = 32
@@ -70,7 +68,9 @@ class _Loader:
         if found.label in self.files:
             return found.label
         try:
-            text = self._text(found)
+            if self._check and found.origin != "shipped":
+                self._check(found.path)
+            text = lookup.text(found)
             tree, problems = read(text, found.label)
         except ProfileError as error:
             self.fatal += error.problems
@@ -123,20 +123,6 @@ class _Loader:
             accepted = "a profile's name, a path, or a list of them"
             self.problems.append(problem(entry.source, ("extends",), "something that is no name", accepted))
         return texts
-
-    def _text(self, found: lookup.Found) -> str:
-        if self._check and found.origin != "shipped":
-            self._check(found.path)
-        try:
-            with Path(found.path).open("rb") as file:
-                data = file.read(MAX_BYTES + 4)
-        except OSError as error:
-            raise ProfileError((Problem(found.label, f"not readable: {os.strerror(error.errno or 0)}"),)) from error
-        try:
-            return data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            raise ProfileError((Problem(f"{found.label}:{line}", "a byte that is no UTF-8", "UTF-8 text"),)) from error
 
 
 def _named(tree: Branch) -> list[Problem]:

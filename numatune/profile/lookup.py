@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from numatune.errors import Problem, ProfileError, did_you_mean
+from numatune.profile.reader import MAX_BYTES
 
 ETC: Final = "/etc/numatune/profiles"
 Origin = Literal["path", "etc", "shipped"]
@@ -61,6 +62,20 @@ def find(name: str, *, beside: Found | None = None, where: str = "", etc: str = 
     if not beside and Path(f"{name}.yaml").is_file():
         hint = f"did you mean ./{name}.yaml?"
     raise ProfileError((Problem(where, f"no profile {name}", ", ".join(known) or "a path", hint),))
+
+
+def text(found: Found) -> str:
+    """What a profile's file says, or the first of it where that is more than a profile may be. Raises ProfileError."""
+    try:
+        with Path(found.path).open("rb") as file:
+            data = file.read(MAX_BYTES + 4)
+    except OSError as error:
+        raise ProfileError((Problem(found.label, f"not readable: {os.strerror(error.errno or 0)}"),)) from error
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ProfileError((Problem(f"{found.label}:{line}", "a byte that is no UTF-8", "UTF-8 text"),)) from error
 
 
 def candidates(name: str, *, etc: str = ETC) -> tuple[Found, ...]:

@@ -38,9 +38,11 @@ def test_names_are_looked_up_in_etc_then_among_the_shipped(tmp_path: Path) -> No
 def test_a_profile_that_cannot_be_read_is_listed_with_the_reason(tmp_path: Path) -> None:
     put(tmp_path, "broken.yaml", "name: [\n")
     (tmp_path / "bytes.yaml").write_bytes(b"name: \xff\n")
+    (tmp_path / "marked.yaml").write_bytes(b"\xef\xbb\xbfname: marked\nsummary: with a byte order mark\n")
     found = {each.name: each.summary for each in listing(etc=str(tmp_path)) if each.origin == "etc"}
     assert found["broken"].startswith("cannot be read: ")
     assert found["bytes"].startswith("cannot be read: ")
+    assert found["marked"] == "with a byte order mark"
 
 
 @pytest.mark.parametrize(
@@ -78,6 +80,12 @@ def test_every_file_outside_the_package_is_checked_before_it_is_read(tmp_path: P
 
     with pytest.raises(TrustError):
         profile.load([top], check=refuse)
+
+
+def test_one_profile_has_one_hash_wherever_it_lies(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    paths = [put(folder, "a.yaml", "name: a\nextends: serving-host\n") for folder in (tmp_path, tmp_path / "below")]
+    assert len({profile.load([path]).profiles()[0].hash for path in paths}) == 1
 
 
 def test_the_hash_tells_every_change_apart(tmp_path: Path) -> None:
