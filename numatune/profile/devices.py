@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from numatune.errors import Problem
-from numatune.profile.tree import Branch, Leaf, Node, problem
+from numatune.profile.tree import Branch, Entry, Leaf, Node, Path, problem
 
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
 
@@ -19,26 +19,44 @@ def overrides(tree: Branch) -> tuple[Mapping[str, int], tuple[Problem, ...]]:
     if not isinstance(entry.node, Branch):
         return {}, (problem(entry.source, ("devices",), "no mapping", 'a mapping like {"0000:41:00.0": 1}'),)
     found: dict[str, int] = {}
-    problems: list[Problem] = []
-    for written, device in entry.node.entries.items():
-        path = ("devices", written)
-        address = written.lower()
-        node = _node_of(device.node)
-        unknown = sorted(device.node.entries.keys() - {"node", "why"}) if isinstance(device.node, Branch) else []
-        if not _ADDRESS.match(address):
-            problems.append(problem(device.source, path, f"{written} is no PCI address", "one like 0000:41:00.0"))
-        elif unknown:
-            problems.append(problem(device.source, path, f"unknown key {unknown[0]}", "node, why"))
-        elif isinstance(node, Leaf) and type(node.value) is int and node.value >= 0:
-            found[address] = node.value
-        elif not isinstance(node, Leaf) or node.value is not None:
-            text = node.text if isinstance(node, Leaf) else "no number"
-            problems.append(problem(device.source, path, text, "a node number, or {node: 1, why: ...}"))
+    problems = list(_conditions(entry.node, ("devices",)))
+    for address, device in entry.node.entries.items():
+        try:
+            node = _node_of(address, device)
+        except ValueError as error:
+            told = Problem.told(error)
+            problems.append(problem(device.source, ("devices", address), told.found, told.accepted, told.hint))
+            continue
+        problems += _conditions(device.node, ("devices", address))
+        if node is not None:
+            found[address] = node
     return found, tuple(problems)
 
 
-def _node_of(node: Node) -> Node | None:
-    if not isinstance(node, Branch):
-        return node
-    entry = node.entries.get("node")
-    return entry.node if entry else None
+def _node_of(address: str, device: Entry) -> int | None:
+    """The node that is given for a device, None for null. Raises ValueError: ``found; accepted: ...; hint: ...``."""
+    if not _ADDRESS.match(address):
+        raise ValueError(f"{address} is no PCI address; accepted: one like 0000:41:00.0")
+    accepted = "a node number, or {node: 1, why: ...}"
+    node = device.node
+    if isinstance(node, Branch):
+        if unknown := sorted(node.entries.keys() - {"node", "why"}):
+            raise ValueError(f"unknown key {unknown[0]}; accepted: node, why")
+        if "node" not in node.entries:
+            raise ValueError(f"no node; accepted: {accepted}")
+        node = node.entries["node"].node
+    if isinstance(node, Leaf) and node.value is None:
+        return None
+    value = node.value if isinstance(node, Leaf) else None
+    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 and int(value) == value:
+        return int(value)
+    if isinstance(value, str) and "{{" in value:
+        raise ValueError(f"an expression; accepted: {accepted}; hint: expressions know the host, of which this is a part")
+    found = repr(value) if isinstance(value, str) else node.text if isinstance(node, Leaf) else "no number"
+    raise ValueError(f"{found}; accepted: {accepted}")
+
+
+def _conditions(node: Node, path: Path) -> Iterator[Problem]:
+    """Conditions look at the host, of which this is a part."""
+    for when in node.whens if isinstance(node, Branch) else ():
+        yield problem(when.source, (*path, "when"), "a condition", "none: this counts on every host")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def canonical_keys(tree: Branch) -> tuple[Branch, tuple[Problem, ...]]:
-    """`tree` with the keys of each knob's section spelled in that knob's one way, and keys that are there twice.
+    """`tree` with the keys of each section, and those of devices, in one spelling; and keys that are there twice.
 
     A key that is none stays as it is: `bad_keys` or the knob name it when the profile is worked out.
     """
@@ -26,6 +26,8 @@ def canonical_keys(tree: Branch) -> tuple[Branch, tuple[Problem, ...]]:
         if knob.name in entries:
             section = _respelled(entries[knob.name], knob.key, (knob.name,), problems)
             entries[knob.name] = _with_inner(section, knob, problems)
+    if "devices" in entries:
+        entries["devices"] = _written_out(_respelled(entries["devices"], str.lower, ("devices",), problems), "node")
     return dataclasses.replace(tree, entries=entries), tuple(problems)
 
 

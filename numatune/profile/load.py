@@ -115,7 +115,7 @@ class _Loader:
 
     def _references(self, tree: Branch) -> tuple[Leaf, ...]:
         entry = tree.entries.get("extends")
-        if entry is None:
+        if entry is None or (isinstance(entry.node, Leaf) and entry.node.value is None):
             return ()
         nodes = entry.node.items if isinstance(entry.node, Row) else (entry.node,)
         texts = tuple(node for node in nodes if isinstance(node, Leaf) and isinstance(node.value, str))
