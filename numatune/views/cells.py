@@ -58,6 +58,8 @@ def _left(change: Change, have: str | None, want: str | None) -> Cell:
 
 
 def _arrow(before: str | None, after: str | None) -> Cell:
+    if before == after:  # a family whose members change within one span
+        return (after or "none", ("bold",)), (", shared out anew", ("dim",))
     return (before or "none", ()), (" → ", ("dim",)), (after or "none", ("bold",))
 
 

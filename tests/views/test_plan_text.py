@@ -209,3 +209,9 @@ def test_a_report_of_nothing_offers_no_rollback() -> None:
 def test_the_source_is_told_when_more_is_asked_for() -> None:
     setting = replace(swappiness().setting, source=Source("mine.yaml", 4))
     assert "[mine.yaml:4]" in shown(replace(swappiness(), setting=setting), verbose=True)
+
+
+def test_a_family_dealt_anew_within_one_set_does_not_read_as_no_change() -> None:
+    text = shown(interrupt(0, "2", "3\n"), interrupt(1, "3", "2\n"))
+    assert "0000:41:00.0 eth0 (2)  in 2-3, shared out anew" in text
+    assert "→" not in text
