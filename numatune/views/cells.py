@@ -16,6 +16,9 @@ from numatune.views.values import asked, current, held
 
 Cell = tuple[Segment, ...]
 
+_WITHIN = "in "
+"""Before the set that the sets of a family are within."""
+
 
 def planned(group: Sequence[Change]) -> Cell:
     """What is there, and what would be."""
@@ -58,7 +61,7 @@ def _left(change: Change, have: str | None, want: str | None) -> Cell:
 
 
 def _arrow(before: str | None, after: str | None) -> Cell:
-    if before == after:  # a family whose members change within one span
+    if before == after and (after or "").startswith(_WITHIN):  # each member of a family moves, all within one set
         return (after or "none", ("bold",)), (", shared out anew", ("dim",))
     return (before or "none", ()), (" → ", ("dim",)), (after or "none", ("bold",))
 
@@ -72,7 +75,7 @@ def _span(group: Sequence[Change], values: Iterable[str | None]) -> str | None:
         return f"a file of {len(value)} bytes" if value and isinstance(setting.target, OwnedFile) else value
     if isinstance(setting.codec, CpuList):
         try:
-            return f"in {functools.reduce(operator.or_, map(CpuSet.parse, filter(None, different)))}"
+            return f"{_WITHIN}{functools.reduce(operator.or_, map(CpuSet.parse, filter(None, different)))}"
         except ValueError:
             pass  # what a host holds need not be a list
     return f"{different[0] or 'none'} … {different[-1] or 'none'}"
