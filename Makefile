@@ -19,6 +19,7 @@ help:  ## show this list
 apply: $(VENV)/.runtime  ## tune this host: diff, apply, verify (PROFILE=llm-inference)
 	$(RUN) apply $(PROFILE) --yes --differences-ok
 	$(RUN) verify $(PROFILE) --differences-ok
+	@echo "numatune is $(abspath $(RUN)); what it changed: $(abspath $(RUN)) history"
 
 plan: $(VENV)/.runtime  ## show what apply would do, without doing it
 	$(RUN) plan $(PROFILE) --differences-ok
@@ -67,7 +68,7 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/.runtime
 .build/apt:
 	@mkdir -p .build
 	@if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then $(APT) update && \
-	    $(APT) install -y --no-install-recommends numactl procps util-linux >/dev/null; \
+	    $(APT) install -y --no-install-recommends numactl procps util-linux busybox-static >/dev/null; \
 	else echo "not root, or no apt: tests that need numactl or sysctl are skipped where these are missing"; fi
 	@touch $@
 

@@ -27,6 +27,7 @@ HOSTS: dict[str, dict[str, Any]] = {
     "an old kernel": {"kernel": "5.10.0", "cgroup": "v1", "distribution": "debian 11"},
     "no THP, no systemd": {"with_thp": False, "systemd": False, "cgroup": "none"},
     "no NUMA knobs": {"sysctl": {"kernel.numa_balancing": None, "vm.zone_reclaim_mode": None}},
+    "192 MiB": {"nodes": 1, "memory_per_node": 192 << 20},
     "a CPU without memory": {"nodes": 1, "cpu_only": [3], "isolated": "2-3"},
 }
 
@@ -154,3 +155,9 @@ def test_its_file_is_named_after_it(name: str) -> None:
     assert isinstance(node, Leaf)
     assert node.value == name
     assert file.tree.entries.keys() >= {"summary", "version", "requires"}
+
+
+def test_a_small_host_keeps_a_fifth_of_its_memory_free_and_no_more() -> None:
+    row = plan("llm-inference", {"nodes": 1, "memory_per_node": 200 << 20})["sysctl:vm.min_free_kbytes"]
+    assert row.setting.want == str((128 << 20) // 5 >> 10)  # sizes are rounded down to 128 MiB
+    assert not row.seen.unsafe
