@@ -51,7 +51,7 @@ def _node_of(address: str, device: Entry) -> int | None:
     if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 and int(value) == value:
         return int(value)
     if isinstance(value, str) and "{{" in value:
-        raise ValueError(f"an expression; accepted: {accepted}; hint: expressions know the host, of which this is a part")
+        raise ValueError(f"an expression; accepted: {accepted}; hint: expressions look at the host, this is part of it")
     found = repr(value) if isinstance(value, str) else node.text if isinstance(node, Leaf) else "no number"
     raise ValueError(f"{found}; accepted: {accepted}")
 

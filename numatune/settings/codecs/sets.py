@@ -59,34 +59,6 @@ class CpuMask(CpuList):
 
 
 @dataclass(frozen=True, slots=True)
-class UnitSet(CpuList):
-    """AllowedCPUs=, AllowedMemoryNodes=: lists with blanks or commas.
-
-    A reset to empty leaves running tasks where they were (systemd issue 43846), so going back to empty widens to
-    `everything` first.
-    """
-
-    everything: str = ""
-
-    @override
-    def read(self, text: str) -> CpuSet:
-        return CpuSet.parse(_BETWEEN.sub(",", text.strip()))
-
-    @override
-    def spell(self, want: str, have: str | None) -> tuple[str, ...]:
-        return (self.show(want),)
-
-    @override
-    def back(self, original: str, have: str) -> tuple[str, ...]:
-        spelled = self.show(original)
-        return (spelled,) if spelled else (self.everything, "")
-
-    @override
-    def grows(self, have: str, want: str) -> bool | None:
-        return CpuList.grows(self, self.show(have) or self.everything, self.show(want) or self.everything)
-
-
-@dataclass(frozen=True, slots=True)
 class GroupSet(CpuList):
     """cpuset.cpus, cpuset.mems of a cgroup v2: empty means all that the parent has, here `everything`.
 
@@ -97,9 +69,25 @@ class GroupSet(CpuList):
 
     @override
     def back(self, original: str, have: str) -> tuple[str, ...]:
-        spelled = self.show(original)
-        return (spelled,) if spelled else (self.everything, "\n")
+        spelled = self.spell(original, have)
+        return spelled if self.show(original) else (self.everything, *spelled)
 
     @override
     def grows(self, have: str, want: str) -> bool | None:
         return CpuList.grows(self, self.show(have) or self.everything, self.show(want) or self.everything)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitSet(GroupSet):
+    """AllowedCPUs=, AllowedMemoryNodes= of a unit: lists with blanks or commas, and an empty one is a reset.
+
+    The reset leaves running tasks where they were (systemd issue 43846), so going back to empty widens first here too.
+    """
+
+    @override
+    def read(self, text: str) -> CpuSet:
+        return CpuSet.parse(_BETWEEN.sub(",", text.strip()))
+
+    @override
+    def spell(self, want: str, have: str | None) -> tuple[str, ...]:
+        return (self.show(want),)
