@@ -12,7 +12,7 @@ from numatune.errors import Problem
 from numatune.knobs.base import Path, Refused
 from numatune.knobs.cpuset_groups import Group
 from numatune.knobs.cpuset_rows import FORGETS, KEEPS_AFFINITY, Rows, asked_keys
-from numatune.settings.codecs import CpuList, GroupSet, Members, Size, Words
+from numatune.settings.codecs import Choice, CpuList, GroupSet, Members, Size, Words
 from numatune.settings.model import NotBelow, Phase, Setting, SettingId, Unpopulated
 from numatune.settings.targets import Cgroup, KernelFile
 
@@ -130,7 +130,7 @@ def _one(name: str, key: str, main: Hierarchy, memory: Hierarchy, rows: Rows) ->
             if not main.v2:
                 return rows.nothing(name, key, "cgroup v1 has no partitions; they came with cgroup v2")
             target = KernelFile((f"{path}/cpuset.cpus.partition",))
-            return rows.row(name, key, target, Words(), needs=needs, guard=rows.last_cpus(name))
+            return rows.row(name, key, target, Choice(), needs=needs, guard=rows.last_cpus(name))
 
 
 def _memory(name: str, tree: Hierarchy, rows: Rows) -> Setting:

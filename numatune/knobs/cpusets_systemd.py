@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from numatune.knobs.cpuset_rows import FORGETS, KEEPS_AFFINITY, Rows, asked_keys
-from numatune.settings.codecs import Size, UnitSet, Words
+from numatune.settings.codecs import Choice, Size, UnitSet
 from numatune.settings.model import NotBelow, Setting, SettingId
 from numatune.settings.targets import KernelFile, UnitProperty
 
@@ -50,7 +50,7 @@ def _one(name: str, key: str, rows: Rows) -> Setting:
                 name,
                 key,
                 target_file,
-                Words(),
+                Choice(),
                 needs=SettingId(f"cpuset:{name}/cpus"),
                 guard=rows.last_cpus(name),
                 note="systemd does not keep it: gone when the unit stops",

@@ -188,3 +188,11 @@ def test_why_and_optional_go_with_the_key_that_has_them():
     rows = made(host(), a__slice={"cpus": {"value": "0-3", "why": "its node", "optional": True}, "mems": "0"})
     cpus, mems = rows["cpuset:a.slice/cpus"], rows["cpuset:a.slice/mems"]
     assert (cpus.why, cpus.optional, mems.why, mems.optional) == ("its node", True, "", None)
+
+
+@pytest.mark.parametrize(("systemd", "name"), [(True, "a.slice"), (False, "a")])
+def test_a_partition_that_became_invalid_is_told_as_what_a_cut_off_run_left(*, systemd: bool, name: str):
+    group = {name.replace(".", "__"): {"cpus": "0-3", "partition": "root"}}
+    codec = made(host(systemd=systemd), **group)[f"cpuset:{name}/partition"].codec
+    assert codec.between("member\n", "root", "root invalid (Cpu list in cpuset.cpus not exclusive)\n")
+    assert not codec.between("member\n", "root", "isolated\n")
