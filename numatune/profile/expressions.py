@@ -31,6 +31,18 @@ _UNEXPECTED = re.compile(r"unexpected char '(.)'")
 _NO_FILTER = re.compile(r"No filter named '(.*?)'")
 _NO_NAME = re.compile(r"'(\w+)' is undefined\Z")
 _SETS: Final = "sets: a - b, a + b, a | intersect(b)"
+_OURS: Final = {
+    "CpuSet": "a set",
+    "NoneType": "none",
+    "bool": "true or false",
+    "float": "a number",
+    "int": "a number",
+    "list": "a list",
+    "str": "a text",
+    "tuple": "a list",
+}
+_PYTHONS_WORD = re.compile(rf"'({'|'.join(_OURS)})'")
+"""The name of a type in a TypeError, and what the language calls it."""
 _BARE_LIST = re.compile(r"\d-\d")
 
 
@@ -72,7 +84,7 @@ class Variables(View):
     def item(self, key: object) -> Value:
         if isinstance(key, str) and key in self._names:
             return self.__getattr__(key)
-        raise KeyError(f"no variable {key}")
+        raise Failed(f"vars has no {key}", *one_of(str(key), self._names))
 
 
 class Expressions:
@@ -139,7 +151,8 @@ class Expressions:
         if unknown := _NO_FILTER.search(message):
             accepted, hint = one_of(unknown[1], self._environment.filters)
             return Failed(f"no filter {unknown[1]}", accepted, hint or _SETS)
-        return Failed(message, hint=_SETS if _UNEXPECTED.search(message) else "")
+        hint = _SETS if _UNEXPECTED.search(message) else ""
+        return Failed(message.replace("'end of print statement'", "}}").removesuffix("."), hint=hint)
 
 
 def _no_bare_list(node: nodes.Expr, text: str) -> None:
@@ -182,6 +195,8 @@ def _text(part: Value) -> str:
 
 
 def _other_failure(error: Exception) -> Failed:
-    message = error.args[0] if isinstance(error, KeyError) and error.args else error
+    message = str(error.args[0] if isinstance(error, KeyError) and error.args else error)
+    if isinstance(error, TypeError):
+        message = _PYTHONS_WORD.sub(lambda match: _OURS[match[1]], message)
     told = Problem.told(message)
     return Failed(told.found or type(error).__name__, told.accepted, told.hint)

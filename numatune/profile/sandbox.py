@@ -6,6 +6,7 @@ only, so that no expression can ask for much time or memory. What is not listed 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
@@ -91,6 +92,17 @@ class Environment(ImmutableSandboxedEnvironment):
         if isinstance(argument, str):
             return self.getattr(obj, argument)
         raise Failed(f"{_called(obj)} has no [{argument!r}]")
+
+    @override
+    def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if self.is_safe_callable(obj):
+            signature = inspect.signature(obj)
+            try:
+                signature.bind(*args, **kwargs)
+            except TypeError as error:
+                name, takes = obj.__name__, ", ".join(signature.parameters)
+                raise Failed(f"{name}( ) with {len(args) + len(kwargs)} values", f"{name}({takes})") from error
+        return super().call(context, obj, *args, **kwargs)
 
     @override
     def call_filter(self, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -187,8 +199,7 @@ def _too_long() -> Any:
 
 def _int(value: Any) -> int:
     """The filter `int`; unlike Jinja2's own it does not make 0 of what is no number."""
-    made = int(value)
-    if isinstance(value, CpuSet | list) or abs(made) >= MAX_NUMBER:
+    if isinstance(value, CpuSet | list | tuple | None) or abs(made := int(value)) >= MAX_NUMBER:
         raise Failed(f"{_called(value)} where a number belongs")
     return made
 

@@ -17,6 +17,9 @@ from numatune.settings.model import Setting
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+_ROUNDS = 4
+"""How often a section is parsed again: a mapping that lost its last key may be a mistake of its own, and so on."""
+
 
 class Sections:
     """Works sections out one after the other; keeps the settings made so far, which later knobs may look at."""
@@ -85,13 +88,17 @@ class Sections:
 
 
 def _what_is_left(knob: Knob[Any], data: Any, complaints: Iterable[Complaint]) -> BaseModel | None:
-    """The section without what was complained about; None when nothing sensible is left."""
-    for path, _ in complaints:
-        if not path:
-            return None
-        _drop(data, path)
-    left = parse(knob.model, data)
-    return None if isinstance(left, list) else left
+    """The section without what was complained about, and what is none without that; None when nothing is left."""
+    for _ in range(_ROUNDS):
+        for path, _problem in complaints:
+            if not path:
+                return None
+            _drop(data, path)
+        left = parse(knob.model, data)
+        if not isinstance(left, list):
+            return left
+        complaints = left
+    return None
 
 
 def _drop(data: Any, path: Path) -> None:

@@ -11,6 +11,7 @@ from numatune.errors import Problem
 
 _NEEDS_QUOTES: Final = re.compile(r"(?:[:,\[-]|^)\s*(?P<value>[><@`%*!&|][^,}\]#\"]*)")
 _COLON_WITHOUT_BLANK: Final = re.compile(r"\s*[^\s:#]+\s*[:=]\s*\S+\s*\Z")
+_BRACKET_IN_TEXT: Final = re.compile(r"\w[\[{]")
 _HINTS: Final = {
     "could not find expected ':'": "write KEY: VALUE, with a blank after the colon",
     "did not find expected '-' indicator": "the items of a list begin with - in the same column",
@@ -35,19 +36,26 @@ def unreadable(error: yaml.YAMLError, text: str, file: str) -> Problem:
 
 def _hint(lines: list[str], number: int, complaint: str) -> str:
     there = lines[number - 1] if number <= len(lines) else ""
-    if "\t" in there[: len(there) - len(there.lstrip())]:
-        return "indent by blanks, not by tabs"
-    if found := _NEEDS_QUOTES.search(there):
-        value = found["value"].strip()
-        return f'a value that begins with {value[0]} is put in quotes: "{value}"'
-    if "{{" in there:
-        return 'an expression is put in quotes: "{{ ... }}"'
+    if found := _hint_for_line(there):
+        return found
     if complaint == "mapping values are not allowed in this context":
         return _hint_for_colon(lines, number)
     if complaint == "did not find expected key":
         opened = any(there.count(mark) % 2 for mark in "'\"") or there.count("{") != there.count("}")
         return "count quotes and brackets" if opened else "the keys of a mapping begin in the same column"
+    if complaint.startswith("did not find expected ','") and _BRACKET_IN_TEXT.search(there):
+        return "text that holds a bracket is put in quotes"
     return _HINTS.get(complaint, "")
+
+
+def _hint_for_line(there: str) -> str:
+    """For what is wrong whatever the parser says."""
+    if "\t" in there[: len(there) - len(there.lstrip())]:
+        return "indent by blanks, not by tabs"
+    if found := _NEEDS_QUOTES.search(there):
+        value = found["value"].strip()
+        return f'a value that begins with {value[0]} is put in quotes: "{value}"'
+    return 'an expression is put in quotes: "{{ ... }}"' if "{{" in there else ""
 
 
 def _hint_for_colon(lines: list[str], number: int) -> str:

@@ -136,6 +136,7 @@ def test_a_version_is_text_whatever_it_looks_like() -> None:
         ("a: [1\n", "no YAML"),
         ("a: [1\nb: 2\n", "f.yaml:2: no YAML: did not find expected ',' or ']' while parsing a flow sequence"),
         ("a: [1\nb: 2\n", "that begins in line 1"),
+        ("a: {name: eth[0-9]}\n", "(text that holds a bracket is put in quotes)"),
         ("a: 'x\nb: 1\n", "that begins in line 1 (a quote is opened there and never closed)"),
         ("a: 'it's'\n", "(count quotes and brackets)"),
         ("a:\n  b: 1\n   c: 2\n", "f.yaml:3: no YAML"),
