@@ -193,7 +193,7 @@ def _part_bits(part: str) -> int:
     """Bits of one part of a list: ``5``, ``0-3`` or ``0-1023:2/256``."""
     match = _PART.match(part)
     if not match:
-        raise ValueError(f"{part!r} is no part of a CPU list; accepted: parts like 5, 0-3 or 0-7:1/2, between commas")
+        raise ValueError(f"{part!r} is no part of a set; accepted: parts like 5, 0-3 or 0-7:1/2, between commas")
     low, high = int(match[1]), int(match[2] or match[1])
     if high < low:
         raise ValueError(f"the range {part!r} is reversed; accepted: {high}-{low}")

@@ -53,6 +53,9 @@ def cpu_set(value: Any) -> CpuSet:
     match value:
         case CpuSet():
             return value
+        case "all":
+            hint = 'an expression knows them: "{{ cpus.online }}", "{{ nodes.memory }}"'
+            raise ValueError(f"'all' is no set; accepted: a list like 0-3,8; hint: {hint}")
         case str():
             return CpuSet.parse(value)
         case int() if not isinstance(value, bool):
@@ -62,7 +65,8 @@ def cpu_set(value: Any) -> CpuSet:
             for item in value:
                 joined |= cpu_set(item)
             return joined
-    raise ValueError(f"{value!r} is no set; accepted: a list like 0-3,8 or an expression")
+    found = "a mapping" if isinstance(value, Mapping) else "a list of lists" if isinstance(value, list) else repr(value)
+    raise ValueError(f"{found} is no set; accepted: a list like 0-3,8 or an expression")
 
 
 _CPU_SET_SCHEMA = {

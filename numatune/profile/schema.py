@@ -76,6 +76,7 @@ def _own_properties() -> _JSON:
         "when": _WHEN,
         "vars": {
             "type": ["object", "null"],
+            "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
             "additionalProperties": {"type": [*_SCALAR, "array"]},
             "description": "Values for expressions: {{ vars.NAME }}; --var NAME=VALUE goes before",
         },
