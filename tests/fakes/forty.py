@@ -132,7 +132,8 @@ def _memory() -> Iterator[Setting]:
     yield _one("thp:enabled", KernelFile((f"{THP}/enabled",)), Choice(), "always", Phase.THP, companions=(min_free,))
     yield sysctl("vm.min_free_kbytes", "60000", phase=Phase.RECLAIM)
     for name, want in THP_FILES.items():
-        yield _one(f"thp:{name}", KernelFile((f"{THP}/{name}",)), Choice(), want, Phase.THP)
+        beside = (min_free,) if name.endswith("enabled") else ()  # each of them starts khugepaged, which sets it
+        yield _one(f"thp:{name}", KernelFile((f"{THP}/{name}",)), Choice(), want, Phase.THP, companions=beside)
     for node in (0, 1):
         yield _one(f"hugepages:node{node}/2M", HugepagePool(node, 2048), Count(), "400", Phase.HUGEPAGES)
 
