@@ -161,3 +161,11 @@ def test_a_small_host_keeps_a_fifth_of_its_memory_free_and_no_more() -> None:
     row = plan("llm-inference", {"nodes": 1, "memory_per_node": 200 << 20})["sysctl:vm.min_free_kbytes"]
     assert row.setting.want == str((128 << 20) // 5 >> 10)  # sizes are rounded down to 128 MiB
     assert not row.seen.unsafe
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_variable_can_be_off(name: str) -> None:
+    document = profile.load([name])
+    variables = document.tree.entries["vars"].node if "vars" in document.tree.entries else None
+    for variable in variables.entries if isinstance(variables, Branch) else ():
+        assert resolved(name, HOSTS["two nodes, GPUs"], **{variable: "null"})
