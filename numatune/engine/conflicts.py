@@ -91,10 +91,12 @@ def _covers(pattern: str, key: str) -> bool:
 def _rivals(
     setting: Setting, rivals: Iterable[tuple[str, str]], seen: Mapping[SettingId, Observation]
 ) -> tuple[Conflict, ...]:
-    where = seen[setting.id].where
-    if not _touchable(setting, seen):
+    """A managed interrupt is nobody's to move but the kernel's, and irqbalance leaves the mask of new ones alone."""
+    where, is_irq = seen[setting.id].where, isinstance(setting.target, IrqAffinity)
+    if not _touchable(setting, seen) or (is_irq and seen[setting.id].writable is False):
         return ()
-    return tuple(Conflict(name, f"pid {pid}") for name, pid in rivals if where.startswith(RIVALS[name]))
+    able = [(name, pid) for name, pid in rivals if is_irq or name != "irqbalance"]
+    return tuple(Conflict(name, f"pid {pid}") for name, pid in able if where.startswith(RIVALS[name]))
 
 
 def _running(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from numatune.engine import kinds
+from numatune.engine.conflicts import named
 from numatune.engine.diff import Options, row
 from numatune.engine.drift import outlives_reboot
 from numatune.engine.journal import Journal
@@ -129,9 +130,10 @@ class _Run:
         """Look at everything again after all writes, because one knob moves another; note and tell it."""
         out: list[Outcome] = []
         missed = list(spared)
+        seen = self._seen(changes)
         for planned in changes:
             sid = planned.setting.id
-            change, now = self._planned[sid], look(planned.setting, self._host)
+            change, now = self._planned[sid], seen[sid]
             intent, code = self._intents.get(sid), self._written.get(sid)
             if intent:
                 self._journal.append(Ack(intent.seq, code or 0, now.text, final=True, identity=now.identity))
@@ -143,6 +145,13 @@ class _Run:
                 missed.append(sid)
         self._journal.append(self._ended(changes, out, missed), sync=True)
         return tuple(out)
+
+    def _seen(self, changes: Sequence[Change]) -> Mapping[SettingId, Observation]:
+        """What the host holds now. Of an apply also who else still sets it: some of them were stopped just now."""
+        seen = {change.setting.id: look(change.setting, self._host) for change in changes}
+        if self._start.kind != "apply":
+            return seen
+        return named([c.setting for c in changes if c.action is not Action.RELEASE], seen, self._host)
 
     def _ended(self, changes: Sequence[Change], outcomes: Sequence[Outcome], spared: Sequence[str]) -> RunEnd:
         rows = list(zip(changes, outcomes, strict=True))

@@ -13,17 +13,35 @@ _IN_FORCE = frozenset({Status.OK, Status.PENDING})
 
 def unchanged(change: Change) -> Outcome:
     """The outcome of a row that was not to be written."""
-    held = change.seen.text
-    return Outcome(change.setting.id, change.status, held, (), held, reason=change.reason)
+    seen = change.seen
+    return Outcome(
+        id=change.setting.id,
+        status=change.status,
+        before=seen.text,
+        wrote=(),
+        held=seen.text,
+        reason=change.reason,
+        effective=seen.effective,
+        conflicts=seen.conflicts,
+    )
 
 
 def outcome(change: Change, now: Observation, code: int | None, *, before: str | None, kind: RunKind) -> Outcome:
     """`code`: the errno of its write; None: it was not written. `before`: what the host held before the run."""
     gives_back = kind == "rollback" or change.action is Action.RELEASE
     status, reason = _given_back(change, now, code) if gives_back else _applied(change, now, code)
-    wrote = change.writes if code is not None else ()
-    changed = not alike(change.setting.codec, before, now.text)
-    return Outcome(change.setting.id, status, before, wrote, now.text, code or 0, changed, reason)
+    return Outcome(
+        id=change.setting.id,
+        status=status,
+        before=before,
+        wrote=change.writes if code is not None else (),
+        held=now.text,
+        errno=code or 0,
+        changed=not alike(change.setting.codec, before, now.text),
+        reason=reason,
+        effective=now.effective,
+        conflicts=now.conflicts,
+    )
 
 
 def _applied(change: Change, now: Observation, code: int | None) -> tuple[Status, str]:

@@ -147,7 +147,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one row: `before` and `held` verbatim, `held` read back after all writes."""
+    """What became of one row: `before` and `held` verbatim. `held`, `effective`, `conflicts`: after all writes."""
 
     id: SettingId
     status: Status
@@ -157,6 +157,8 @@ class Outcome:
     errno: int = 0
     changed: bool = False  # held differs from before; a retry that got nowhere is no change
     reason: str = ""
+    effective: str | None = None
+    conflicts: tuple[Conflict, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

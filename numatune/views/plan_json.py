@@ -40,7 +40,7 @@ def report(
 
 
 def row(change: Change, outcome: Outcome | None = None) -> Json:
-    """One setting. With an outcome, status and current value are those afterwards, and three keys more tell the way."""
+    """One setting. With an outcome, what the host holds is what it holds afterwards, and three keys tell the way."""
     setting = change.setting
     made: Json = {
         "id": setting.id,
@@ -63,7 +63,9 @@ def row(change: Change, outcome: Outcome | None = None) -> Json:
         made |= {
             "status": outcome.status.value,
             "current": held(change, outcome.held),
+            "effective": held(change, outcome.effective),
             "reason": outcome.reason or change.reason,
+            "conflicts": [dataclasses.asdict(conflict) for conflict in outcome.conflicts],
             "before": held(change, outcome.before),
             "changed": outcome.changed,
             "errno": errnos.errorcode.get(outcome.errno) if outcome.errno else None,

@@ -97,7 +97,9 @@ def _row(group: list[Change], outcomes: Mapping[SettingId, Outcome], *, verbose:
         tag=_tag(change, status, done=outcome is not None),
         told="; ".join(text for text in told if text),
         below=tuple(
-            dict.fromkeys(line for change in group for line in _below(change, verbose=verbose, done=bool(outcome)))
+            dict.fromkeys(
+                line for change in group for line in _below(change, outcomes.get(change.setting.id), verbose=verbose)
+            )
         ),
     )
 
@@ -133,10 +135,10 @@ def _tag(change: Change, status: Status, *, done: bool) -> Segment:
     return "", ()
 
 
-def _below(change: Change, *, verbose: bool, done: bool) -> list[str]:
+def _below(change: Change, outcome: Outcome | None, *, verbose: bool) -> list[str]:
     """What belongs to a row and needs a line of its own."""
-    setting, seen, lines = change.setting, change.seen, []
-    for conflict in seen.conflicts:
+    setting, lines, done = change.setting, [], outcome is not None
+    for conflict in outcome.conflicts if outcome else change.seen.conflicts:
         value = f" to {conflict.value}" if conflict.value is not None else ""
         lines.append(f"conflict: {conflict.owner} sets it{value} ({conflict.where})")
     in_force = effective(change)

@@ -10,7 +10,7 @@ profile  text of the profile
 options  allow_disruption, allow_unsafe, retry
 rows     id -> keys of the plan's row that are compared; `reason` is a part of it
 counted  rows that make the exit code 2
-applied  id -> status, held, reason, errno of what was written and did not come out ok
+applied  id -> status, held, effective, reason, errno, conflicts of an outcome; all that were written and are not ok
 after    path -> text on the host after apply
 writes   [path, text] of every write of apply, in order
 error    parts of a ProfileError's lines, instead of all that
@@ -20,6 +20,7 @@ spared   ids that a rollback leaves as they are; irreversible: the same, because
 from __future__ import annotations
 
 import errno
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,8 @@ def _check_outcomes(case: Case, changes: tuple[Change, ...], outcomes: dict[Sett
             "held": shown(codec, came.held),
             "errno": errno.errorcode.get(came.errno),
             "reason": part if part in came.reason else came.reason,
+            "effective": shown(codec, came.effective),
+            "conflicts": [asdict(conflict) for conflict in came.conflicts],
         }
         assert (sid, {key: told[key] for key in expected}) == (sid, expected)
     tried = {change.setting.id for change in changes if change.action is not Action.NONE}
