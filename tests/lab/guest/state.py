@@ -71,7 +71,8 @@ def empty(path: Path) -> bool:
 def files() -> Iterator[tuple[str, str]]:
     for folder in FOLDERS:
         for path in sorted(Path(folder).rglob("*")):
-            if not path.is_dir() and "session-" not in str(path) and "user" not in str(path) and not empty(path):
+            of_a_login = any(part.startswith(("session-", "user-", "user@")) for part in path.parts)
+            if not path.is_dir() and not of_a_login and not empty(path):
                 yield str(path), f"-> {path.readlink()}" if path.is_symlink() else text(path)
 
 
