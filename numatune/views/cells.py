@@ -16,6 +16,8 @@ from numatune.views.values import asked, current, held
 
 Cell = tuple[Segment, ...]
 
+_AS_ASKED = frozenset({Status.OK, Status.PENDING})
+
 _WITHIN = "in "
 """Before the set that the sets of a family are within."""
 
@@ -39,21 +41,21 @@ def planned(group: Sequence[Change]) -> Cell:
 def done(group: Sequence[Change], outcomes: Mapping[SettingId, Outcome]) -> Cell:
     """What was there, and what is now: ``60 → 10``; ``0 → 300 (wanted 512)``."""
     first = outcomes[group[0].setting.id]
-    if first.status is Status.NOT_APPLICABLE:
+    if first.status is Status.NOT_APPLICABLE or isinstance(group[0].setting.target, Fact):
         return ()
     pairs = [(change, outcomes[change.setting.id]) for change in group]
     before = _span(group, (held(change, outcome.before) for change, outcome in pairs))
     after = _span(group, (held(change, outcome.held) for change, outcome in pairs))
     moved = _arrow(before, after) if before != after else ((after or "none", ()),)
     want = _span(group, (asked(change) for change in group))
-    return moved if first.status is Status.OK else (*moved, (f" (wanted {want})", ("dim",)))
+    return moved if first.status in _AS_ASKED else (*moved, (f" (wanted {want})", ("dim",)))
 
 
 def _left(change: Change, have: str | None, want: str | None) -> Cell:
     """Of what stays as it is. A fact is told by its name and its status."""
     if change.status is Status.NOT_APPLICABLE or isinstance(change.setting.target, Fact):
         return ()
-    if change.status is Status.OK:
+    if change.status is Status.OK or (change.status is Status.PENDING and have is not None):
         return ((have or "", ()),)
     if have is None:
         return ((f"wanted {want}", ("dim",)),)
@@ -67,15 +69,24 @@ def _arrow(before: str | None, after: str | None) -> Cell:
 
 
 def _span(group: Sequence[Change], values: Iterable[str | None]) -> str | None:
-    """One value for all: the common one; of sets what they are in; else the first and the last."""
-    different = list(dict.fromkeys(values))
-    setting = group[0].setting
+    """One value for all: the common one; of sets what they are in; of files how many; else the first and the last."""
+    held, setting = list(values), group[0].setting
+    if isinstance(setting.target, OwnedFile):
+        return _files([text for text in held if text])
+    different = list(dict.fromkeys(held))
     if len(different) == 1:
-        value = different[0]
-        return f"a file of {len(value)} bytes" if value and isinstance(setting.target, OwnedFile) else value
+        return different[0]
     if isinstance(setting.codec, CpuList):
         try:
             return f"{_WITHIN}{functools.reduce(operator.or_, map(CpuSet.parse, filter(None, different)))}"
         except ValueError:
             pass  # what a host holds need not be a list
     return f"{different[0] or 'none'} … {different[-1] or 'none'}"
+
+
+def _files(texts: Sequence[str]) -> str | None:
+    """Whole files, too long for a cell."""
+    if not texts:
+        return None
+    of_bytes = f"of {sum(map(len, texts))} bytes"
+    return f"a file {of_bytes}" if len(texts) == 1 else f"{len(texts)} files {of_bytes}"

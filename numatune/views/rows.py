@@ -10,6 +10,7 @@ from numatune.settings.model import Impact, SettingId
 from numatune.settings.plan import Action, Change, Outcome, Status
 from numatune.settings.targets import IrqAffinity
 from numatune.views import cells
+from numatune.views.names import below_section
 from numatune.views.style import Segment
 from numatune.views.values import current, effective, wanted
 
@@ -108,11 +109,10 @@ def _name(group: list[Change]) -> str:
     """``vm.swappiness``; ``0000:41:00.0/1 eth0-rx-1``; of a family ``0000:41:00.0 eth0-rx (32)``."""
     setting = group[0].setting
     labels = [change.setting.target.label for change in group if isinstance(change.setting.target, IrqAffinity)]
-    prefix = f"{setting.section}:"
     if len(group) == 1:
-        return " ".join(filter(None, (setting.id.removeprefix(prefix), *labels)))
+        return " ".join(filter(None, (below_section(setting.id, setting.section), *labels)))
     common = os.path.commonprefix(labels).rstrip("-.:@ ")  # noqa: RUF071  # of names, no paths
-    return " ".join(filter(None, (setting.family.removeprefix(prefix), common, f"({len(group)})")))
+    return " ".join(filter(None, (below_section(setting.family, setting.section), common, f"({len(group)})")))
 
 
 def _symbol(change: Change, status: Status, *, done: bool) -> Segment:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from numatune.settings.plan import Change, Plan, Status, counts, differences
 from numatune.settings.targets import OwnedFile
-from numatune.views.names import profile_line
+from numatune.views.names import below_section, profile_line
 from numatune.views.rows import ON_HOLD, Row
 from numatune.views.style import Segment, Style, plural
 from numatune.views.table import table
@@ -38,7 +38,7 @@ def _row(change: Change, *, verbose: bool) -> Row:
     return Row(
         section=setting.section,
         symbol=_symbol(change),
-        name=setting.id.removeprefix(f"{setting.section}:"),
+        name=below_section(setting.id, setting.section),
         value=_value(change),
         tag=_tag(change),
         told="; ".join(filter(None, told)),
