@@ -86,6 +86,8 @@ def _absent(setting: Setting, seen: Observation, options: Options, maker: Change
     """A row whose target is not there, or cannot be read."""
     if refusal := _out_of_reach(setting, seen):
         return _refused(setting, seen, refusal)
+    if maker is not None and maker.seen.pending and (maker.action is not Action.NONE or maker.status is Status.PENDING):
+        return Change(setting, seen, Status.PENDING, reason=f"{_why_absent(setting)}: apply again then")
     if maker is not None and maker.action is Action.NONE and maker.status is not Status.OK:
         return Change(setting, seen, maker.status, reason=f"waits for {maker.setting.id}")
     if isinstance(setting.target, _MADE):
@@ -93,8 +95,6 @@ def _absent(setting: Setting, seen: Observation, options: Options, maker: Change
         return allowed(Change(setting, seen, Status.DRIFTED, Action.CREATE, writes), options)
     if maker is not None and maker.action is not Action.NONE:
         comes = f"is there once {maker.setting.id} is"
-        if maker.seen.pending:  # a unit that does not run keeps what it is told, and has no files yet
-            return Change(setting, seen, Status.PENDING, reason=comes)
         writes = setting.codec.spell(setting.want or "", None)
         seen = replace(seen, in_use=maker.seen.in_use, users=maker.seen.users)  # whoever is there will be in this too
         return allowed(Change(setting, seen, Status.DRIFTED, Action.UPDATE, writes, reason=comes), options)

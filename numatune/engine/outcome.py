@@ -52,7 +52,7 @@ def _applied(change: Change, now: Observation, code: int | None) -> tuple[Status
     if code:
         return kinds.refusal(setting.target, code)
     if code is None:
-        planned_to_hold = change.status in _IN_FORCE
+        planned_to_hold = change.status in _IN_FORCE and not (change.seen.text is None and now.text is None)
         return (
             (after.status, "it moved while other settings were written")
             if planned_to_hold
