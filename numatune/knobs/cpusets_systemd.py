@@ -39,7 +39,7 @@ def _one(name: str, key: str, rows: Rows) -> Setting:
             return rows.row(name, key, target, UnitSet(everything=str(rows.cpus)), note=note)
         case "mems":
             target = UnitProperty(name, "AllowedMemoryNodes", f"{path}/cpuset.mems.effective")
-            return rows.row(name, key, target, UnitSet(everything=str(rows.mems)), note=note)
+            return rows.row(name, key, target, UnitSet(everything=str(rows.mems), moves=True), note=note)
         case "memory_max":
             return _memory(name, rows)
         case _:

@@ -113,6 +113,18 @@ def test_tasks_are_as_free_as_before_once_the_slice_is_given_back(tmp_path: Path
     assert f"{SLICE}/cpuset.cpus" not in kernel.files
 
 
+def test_the_first_memory_nodes_are_given_twice_so_that_pages_move(tmp_path: Path):
+    """The change with which systemd switches cpuset on moves no page (seen on Linux 6.12), a later one does."""
+    kernel = FakeKernel(host_tree(nodes=2) | RUNNING_SLICE)
+    road = Road(kernel, tmp_path)
+    given = []
+    for mems in ("0", "1", "0-1"):
+        road.apply(road.plan(f"cpusets: {{inference.slice: {{mems: {mems}}}}}", allow_disruption=True))
+        given.append([argv.rpartition("=")[2] for argv, _ in kernel.log])
+        kernel.log.clear()
+    assert given == [["0", "0-1", "0"], ["1"], ["0-1"]]
+
+
 def test_no_process_is_ever_moved(tmp_path: Path):
     for shape, tree, text in HOSTS.values():
         kernel = FakeKernel(host_tree(**shape) | tree)

@@ -82,7 +82,12 @@ class UnitSet(GroupSet):
     """AllowedCPUs=, AllowedMemoryNodes= of a unit: lists with blanks or commas, and an empty one is a reset.
 
     The reset leaves running tasks where they were (systemd issue 43846), so going back to empty widens first here too.
+
+    moves  a change of cpuset.mems moves the pages of running tasks, but not the one with which systemd switches cpuset on:
+           the kernel then knows no set to move them from (seen on Linux 6.12). So the first set is given twice.
     """
+
+    moves: bool = False
 
     @override
     def read(self, text: str) -> CpuSet:
@@ -90,4 +95,8 @@ class UnitSet(GroupSet):
 
     @override
     def spell(self, want: str, have: str | None) -> tuple[str, ...]:
-        return (self.show(want),)
+        spelled = self.show(want)
+        switched_on_with_it = spelled and not self.show(have or "")
+        if self.moves and switched_on_with_it and not self.same(spelled, self.everything):
+            return spelled, self.everything, spelled
+        return (spelled,)
