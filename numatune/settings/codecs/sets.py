@@ -83,8 +83,8 @@ class UnitSet(GroupSet):
 
     The reset leaves running tasks where they were (systemd issue 43846), so going back to empty widens first here too.
 
-    moves  a change of cpuset.mems moves the pages of running tasks, but not the one with which systemd switches cpuset on:
-           the kernel then knows no set to move them from (seen on Linux 6.12). So the first set is given twice.
+    moves  give the first set twice: a change of cpuset.mems moves the pages of running tasks, but not the one with
+           which systemd switches cpuset on, for which the kernel knows no set to move them from (seen on Linux 6.12)
     """
 
     moves: bool = False
