@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from numatune.engine.drift import outlives_reboot
 from numatune.engine.fold import ours
 from numatune.engine.order import order
-from numatune.settings.codecs import agree, shown
+from numatune.settings.codecs import agree, alike, shown
 from numatune.settings.journal import Owned
 from numatune.settings.model import Phase, Setting, SettingId
 from numatune.settings.plan import Action, Change, Observation, Status
 from numatune.settings.targets import Cgroup, OwnedFile, UnitState
 
-_TURNED = {Phase.QUIET: Phase.RESUME, Phase.RESUME: Phase.QUIET}
+_TURNED = {Phase.QUIET: Phase.RESUME, Phase.FILES: Phase.RESUME, Phase.RESUME: Phase.QUIET}
+"""What keeps others off comes first and goes last: units that stop, files that tell one that runs what to leave."""
+
 _GONE = frozenset({0, errno.ENOENT, errno.ENOTDIR, errno.ENODEV})
 
 
@@ -33,15 +35,17 @@ def restore(
     """What to write to give everything back, in order, and what is spared.
 
     Rows without an action are at their original already; they are watched, because a partner's write may move them.
-    Of a boot before this one only what outlives a reboot is taken back: the kernel has reset the rest itself.
+    Of a boot before this one only what outlives a reboot is taken back: the kernel has reset the rest itself. A unit
+    that did not start because it was taken out of the boot is such a one.
     """
     made = {
         owned.setting.id for owned in ledger.values() if _was_made(owned) and isinstance(owned.setting.target, Cgroup)
     }
+    kept_down = _kept_down(ledger, seen)
     changes: list[Change] = []
     spared: list[Spared] = []
     for sid, owned in ledger.items():
-        if owned.boot_id != boot_id and not outlives_reboot(owned.setting.target):
+        if owned.boot_id != boot_id and not outlives_reboot(owned.setting.target) and sid not in kept_down:
             continue
         if owned.setting.needs in made and not isinstance(owned.setting.target, Cgroup):
             continue  # goes away with its cgroup
@@ -57,11 +61,22 @@ def restore(
 
 
 def returning(setting: Setting, original: str | None) -> Setting:
-    """The setting with its original as what is wanted. A unit that was stopped first is started last."""
+    """The setting with its original as what is wanted. What was stopped, or kept away, first is let back in last."""
     phase, after = setting.phase, setting.after
-    if isinstance(setting.target, UnitState):
+    if isinstance(setting.target, UnitState | OwnedFile):
         phase, after = _TURNED.get(phase, phase), ()
     return replace(setting, want=original, phase=phase, after=after, guard=None)
+
+
+def _kept_down(ledger: Mapping[SettingId, Owned], seen: Mapping[SettingId, Observation]) -> set[SettingId]:
+    """Whether a unit runs, of those that still do not start at boot because of what the ledger holds."""
+    units = [(sid, one, one.setting.target) for sid, one in ledger.items() if isinstance(one.setting.target, UnitState)]
+    out_of_the_boot = {
+        target.unit
+        for sid, owned, target in units
+        if outlives_reboot(target) and not alike(owned.setting.codec, owned.original, seen[sid].text)
+    }
+    return {sid for sid, _, target in units if target.aspect == "active" and target.unit in out_of_the_boot}
 
 
 def again(change: Change, now: Observation, *, by_us: bool) -> Change:

@@ -10,11 +10,11 @@ from fakes.forty import sysctl
 from fakes.rows import owned_file
 
 from numatune.engine.restore import restore
-from numatune.settings.codecs import Choice, Count, CpuList
+from numatune.settings.codecs import AtBoot, Choice, Count, CpuList, Words
 from numatune.settings.journal import Owned
 from numatune.settings.model import Phase, Setting, SettingId
 from numatune.settings.plan import Action, Observation
-from numatune.settings.targets import Cgroup, KernelFile
+from numatune.settings.targets import Cgroup, KernelFile, UnitState
 
 OURS = Owned(sysctl("vm.swappiness", "10"), "60\n", "10\n", 1, "boot")
 POOL = Owned(sysctl("vm.nr_hugepages", "512", Count()), "8\n", None, 1, "boot", in_doubt=True, writes=("512",))
@@ -66,6 +66,43 @@ def test_what_we_made_and_is_gone_needs_nothing():
 def test_of_an_earlier_boot_only_what_outlives_it():
     assert planned(OURS, "10\n", boot="another") == ([], [])
     assert planned(FILE, "ours", boot="another") == (["delete"], [])
+
+
+STOPPED = replace(
+    FILE.setting,
+    id=SettingId("service:x/active"),
+    target=UnitState("x.service", "active"),
+    codec=Words(),
+    want="inactive",
+    phase=Phase.QUIET,
+)
+DISABLED = replace(
+    STOPPED,
+    id=SettingId("service:x/enabled"),
+    target=UnitState("x.service", "enabled"),
+    codec=AtBoot(),
+    want="disabled",
+)
+
+
+@pytest.mark.parametrize(
+    ("enabled", "active", "given_back"),
+    [
+        pytest.param("disabled", "inactive", ["service:x/enabled", "service:x/active"], id="not started at this boot"),
+        pytest.param("disabled", "active", ["service:x/enabled"], id="started by somebody since"),
+        pytest.param("enabled", "inactive", [], id="enabled by somebody, and stopped since the boot"),
+    ],
+)
+def test_a_unit_that_was_out_of_the_boot_runs_again(enabled: str, active: str, given_back: list[str]):
+    """It is down after the reboot because of what a run of an earlier boot left there, not because of the reboot."""
+    ledger = {
+        STOPPED.id: Owned(STOPPED, "active", "inactive", 1, "boot"),
+        DISABLED.id: Owned(DISABLED, "enabled", "disabled", 1, "boot"),
+    }
+    seen = {STOPPED.id: Observation(active), DISABLED.id: Observation(enabled)}
+    changes, spared = restore(ledger, seen, "another")
+    assert [row.setting.id for row in changes if row.action is not Action.NONE] == given_back
+    assert spared == ()
 
 
 def test_what_lies_in_a_group_that_we_made_goes_with_it():

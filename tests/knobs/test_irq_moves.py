@@ -7,14 +7,17 @@ from pathlib import Path
 
 import pytest
 from fakes.irq import fire_all, rebind
-from fakes.kernel import FakeKernel
+from fakes.kernel import Behaviour, FakeKernel
 from fakes.refusals import Refuses
 from fakes.road import Road, actions
 from fakes.trees import host_tree
 from fakes.usual import USUAL
 
+from numatune.compat import override
+from numatune.host.protocol import Ran
 from numatune.settings.model import SettingId
 from numatune.settings.plan import Action, Status
+from numatune.topology.irqbalance import DROP_IN
 
 NIC = "0000:41:00.0"
 RULES = """
@@ -159,3 +162,35 @@ def test_one_refused_move_is_a_row_and_the_others_go_on(tmp_path: Path, code: in
     assert (refused.status, refused.errno) == (status, code)
     assert said in refused.reason
     assert {came[SettingId(f"irq:{NIC}/{index}")].status for index in (0, 2)} == {Status.OK}
+
+
+IRQBALANCE = {
+    "/lib/systemd/system/irqbalance.service": "[Service]\nExecStart=/usr/sbin/irqbalance $IRQBALANCE_ARGS\n",
+    "/sys/fs/cgroup/system.slice/irqbalance.service/cgroup.procs": "811\n",
+    "/sys/fs/cgroup/system.slice/irqbalance.service/cgroup.subtree_control": "\n",
+    "/proc/811/comm": "irqbalance\n",
+}
+
+
+class Balances(Behaviour):
+    """An irqbalance that moves every interrupt to CPU 1 when it is started anew, unless it is told to leave it."""
+
+    @override
+    def command(self, kernel: FakeKernel, argv: tuple[str, ...]) -> Ran | None:
+        if argv[:2] == ("systemctl", "try-restart") and DROP_IN not in kernel.files:
+            for path in [path for path in kernel.files if path.endswith("/smp_affinity_list")]:
+                kernel.files[path] = "1\n"
+        return None
+
+
+def test_irqbalance_is_let_back_to_its_interrupts_last(tmp_path: Path):
+    """Else it moves them before they are given back, and the rollback takes that for somebody's own doing."""
+    kernel = FakeKernel(host_tree(nics=[{"node": 1, "vectors": 4}]) | IRQBALANCE, behaviours=(Balances(), *USUAL))
+    road = Road(kernel, tmp_path)
+    road.apply(road.plan(RULES + "services: {irqbalance: banned}\n"))
+    kernel.log.clear()
+    assert road.rollback() == ()
+    told = [path for path, _ in kernel.log]
+    moved = [place for place, path in enumerate(told) if path.endswith("/smp_affinity_list")]
+    assert len(moved) == 4
+    assert max(moved) < min(place for place, path in enumerate(told) if "irqbalance" in path)
