@@ -9,7 +9,7 @@ from typing import Any
 from numatune.cpus import CpuSet
 from numatune.knobs.base import Asked, Context
 from numatune.knobs.cpuset_groups import Group, parent_of
-from numatune.settings.codecs import AnyCodec, Text
+from numatune.settings.codecs import AnyCodec, Size, Text
 from numatune.settings.model import Guard, Impact, Phase, Refuse, Setting, SettingId
 from numatune.settings.targets import Nothing, Target
 from numatune.topology.model import Topology
@@ -77,7 +77,7 @@ class Rows:
         return Setting(
             id=SettingId(f"cpuset:{name}/{key}"),
             target=Nothing("unsupported", reason),
-            codec=Text(),
+            codec=Size(page=self.topology.machine.page_size) if key == "memory_max" else Text(),
             want=str(asked.value),
             phase=Phase.CGROUP,
             section="cpusets",

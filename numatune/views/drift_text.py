@@ -5,7 +5,7 @@ from __future__ import annotations
 from numatune.settings.drift import Drift, DriftRow
 from numatune.settings.plan import Action
 from numatune.views.style import Paint, Style, plural
-from numatune.views.values import current, held, wanted
+from numatune.views.values import asked, current, held, wanted
 
 _PAINTS: dict[str, Paint] = {
     "M": "yellow",
@@ -63,7 +63,7 @@ def _outlook(row: DriftRow) -> str:
         return f"put back to {_short(wanted(change.setting))}"
     match change.action:
         case Action.RELEASE:
-            back = wanted(change.setting)
+            back = asked(change)
             return "no longer wanted: apply would " + ("take it away" if back is None else f"give {_short(back)} back")
         case Action.CREATE:
             return "apply would make it"

@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 from fakes.rows import change, sysctl, thp
 
+from numatune.settings.codecs import Int
 from numatune.settings.drift import Drift, DriftRow
 from numatune.settings.journal import LastSeen
 from numatune.settings.plan import Action, Conflict, ProfileInfo, Status
@@ -65,6 +66,8 @@ def test_every_row_is_shown_when_asked_for() -> None:
          "-A sysctl:cgroup  nothing; apply would make it"),
         (DriftRow(change(sysctl("vm.swappiness", "60"), "10\n", Status.DRIFTED, Action.RELEASE), " X", MOVED.last),
          " X sysctl:vm.swappiness  10; no longer wanted: apply would give 60 back"),
+        (DriftRow(change(sysctl("a.b", "65530", codec=Int(op=">=")), "9\n", Status.DRIFTED, Action.RELEASE), " X", MOVED.last),
+         " X sysctl:a.b  9; no longer wanted: apply would give 65530 back"),
         (DriftRow(change(sysctl("file", None), "a\n", Status.DRIFTED, Action.RELEASE), " X", MOVED.last),
          " X sysctl:file  a; no longer wanted: apply would take it away"),
         (replace(MOVED, note="put back 3 times"),
