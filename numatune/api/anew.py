@@ -27,11 +27,12 @@ def settings(stored: AppliedSet, reader: Reader) -> tuple[Setting, ...]:
     from numatune import profile
     from numatune.discover import discover
     from numatune.engine import applied
-    from numatune.topology.resolve import with_overrides
+    from numatune.topology.resolve import with_names, with_overrides
 
     resolved = []
     for part in stored.parts:
         document = profile.restore(part.stored)
         topology = with_overrides(discover(reader, document.reads), document.overrides)
+        topology = with_names(topology, applied.interrupt_names(stored))
         resolved.append((part, profile.resolve(document, topology).settings))
     return applied.compose(resolved)

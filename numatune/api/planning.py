@@ -150,11 +150,15 @@ def load_plan(path: str) -> SavedPlan:
 def want(reader: Reader, request: Request) -> Wanted:
     """What the request means on this host. Raises ProfileError."""
     from numatune import profile
+    from numatune.api.memory import recall
     from numatune.discover import discover
-    from numatune.topology.resolve import with_overrides
+    from numatune.engine import applied
+    from numatune.topology.resolve import with_names, with_overrides
 
     document = load(request.profiles, variables=request.variables)
     topology = with_overrides(discover(reader, document.reads), document.overrides)
+    if not all(interrupt.name for interrupt in topology.interrupts):
+        topology = with_names(topology, applied.interrupt_names(recall(reader).applied))
     return Wanted(document, topology, profile.resolve(document, topology))
 
 

@@ -136,6 +136,12 @@ def interrupts(settings: Iterable[Setting], reader: Reader) -> tuple[tuple[str, 
     return tuple((device, tuple(_numbered(device, reader))) for device in devices)
 
 
+def interrupt_names(applied: AppliedSet | None) -> dict[tuple[str, int], str]:
+    """What interrupts were called at the last apply, by device and MSI index: the kernel forgets it with the link."""
+    targets = (setting.target for setting in (applied.settings if applied else ()))
+    return {(one.device, one.index): one.label for one in targets if isinstance(one, IrqAffinity) and one.label}
+
+
 def made(  # noqa: PLR0913  # the stored set has that many origins
     parts: tuple[Part, ...],
     rows: tuple[AppliedRow, ...],

@@ -21,7 +21,8 @@ class Irq(Section):
     """Interrupts of devices and the CPUs that serve them.
 
     Only message-signalled interrupts are placed. Each is known by its device and MSI index: its number changes when a
-    driver is bound again, and its name is empty while a link is down.
+    driver is bound again, and its name is empty while a link is down: a rule that asks for names leaves those alone
+    that it has never seen with one.
 
     default_affinity  CPUs for interrupts that become active later; it moves none that is active
     rules             an interrupt goes to the first rule that matches it
@@ -78,6 +79,10 @@ def _of_rule(number: int, rule: Rule, claimed: tuple[Claim, ...], context: Conte
     spread: dict[CpuSet, tuple[CpuSet, ...]] = {}
     for claim in claimed:
         address = claim.device.address
+        if claim.nameless:
+            yield _row(f"irq:rules/{number}/{address}/nameless", _nameless(claim, rule), number, rule, context)
+        if not claim.interrupts:
+            continue
         found = place(rule, claim.device, topology)
         if isinstance(found, NoPlace):
             yield _row(f"irq:rules/{number}/{address}", found, number, rule, context)
@@ -97,6 +102,13 @@ def _of_rule(number: int, rule: Rule, claimed: tuple[Claim, ...], context: Conte
                 family=f"irq:{address}",
                 note=found.note,
             )
+
+
+def _nameless(claim: Claim, rule: Rule) -> NoPlace:
+    several = len(claim.nameless) > 1
+    subject, them = (f"{len(claim.nameless)} interrupts have", "them") if several else ("one interrupt has", "it")
+    why = f"left alone, since vector {rule.match.vector} may mean {them}"
+    return NoPlace("not-applicable", f"{subject} no name now, as on a link that is down: {why}")
 
 
 def _row(name: str, nothing: NoPlace, number: int, rule: Rule, context: Context) -> Setting:

@@ -57,8 +57,12 @@ class Match(Section):
         )
 
     def interrupt(self, interrupt: Interrupt) -> bool:
-        """Whether one of that device's interrupts is meant. Its name is empty while a link is down."""
+        """Whether one of that device's interrupts is meant."""
         return self.vector is None or fnmatchcase(interrupt.name, self.vector)
+
+    def cannot_tell(self, interrupt: Interrupt) -> bool:
+        """Whether only its name would tell, and it has none: the link is down, or nobody uses it yet."""
+        return not interrupt.name and not self.interrupt(interrupt)
 
     @override
     def __str__(self) -> str:
@@ -90,14 +94,18 @@ class Rule(Section):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The interrupts of one device that fall under one rule, by MSI index."""
+    """The interrupts of one device that fall under one rule, by MSI index; `nameless`: those that may, or not."""
 
     device: Device
     interrupts: tuple[Interrupt, ...]
+    nameless: tuple[Interrupt, ...] = ()
 
 
 def claims(rules: Sequence[Rule], topology: Topology) -> tuple[tuple[Claim, ...], ...]:
-    """For every rule what it gets: an interrupt goes to the first rule that matches."""
+    """For every rule what it gets: an interrupt goes to the first rule that matches, or that may match.
+
+    Else a later rule would move those of a link that goes down, and the first would move them back.
+    """
     by_device: dict[str, list[Interrupt]] = {}
     for interrupt in topology.interrupts:
         by_device.setdefault(interrupt.device, []).append(interrupt)
@@ -106,10 +114,11 @@ def claims(rules: Sequence[Rule], topology: Topology) -> tuple[tuple[Claim, ...]
         left = sorted(by_device.get(device.address, ()), key=lambda interrupt: interrupt.index)
         for rule, got in zip(rules, claimed, strict=True):
             if left and rule.match.device(device):
-                taken = [interrupt for interrupt in left if rule.match.interrupt(interrupt)]
-                left = [interrupt for interrupt in left if not rule.match.interrupt(interrupt)]
-                if taken:
-                    got.append(Claim(device, tuple(taken)))
+                taken = tuple(interrupt for interrupt in left if rule.match.interrupt(interrupt))
+                nameless = tuple(interrupt for interrupt in left if rule.match.cannot_tell(interrupt))
+                left = [interrupt for interrupt in left if interrupt not in {*taken, *nameless}]
+                if taken or nameless:
+                    got.append(Claim(device, taken, nameless))
     return tuple(map(tuple, claimed))
 
 

@@ -22,6 +22,17 @@ def with_overrides(topology: Topology, overrides: Mapping[str, int]) -> Topology
     return dataclasses.replace(topology, devices=devices)
 
 
+def with_names(topology: Topology, known: Mapping[tuple[str, int], str]) -> Topology:
+    """Interrupts that have no name now (a link is down) with the one that is known, by device and MSI index."""
+    named = (
+        dataclasses.replace(one, name=known[one.device, one.index])
+        if not one.name and (one.device, one.index) in known
+        else one
+        for one in topology.interrupts
+    )
+    return dataclasses.replace(topology, interrupts=tuple(named))
+
+
 def misplaced(topology: Topology, overrides: Mapping[str, int]) -> tuple[tuple[str, str], ...]:
     """(address, what is wrong) of every override that this host has no device or no node for."""
     addresses = {device.address for device in topology.devices}

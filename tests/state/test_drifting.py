@@ -377,3 +377,27 @@ def test_a_clean_host_is_not_touched_by_repair(machine: Machine) -> None:
     before, writes = machine.state(), len(machine.kernel.log)
     assert api.repair(machine.kernel).counted == 0
     assert (machine.state(), len(machine.kernel.log)) == (before, writes)
+
+
+NAMES = """\
+name: mine
+irq:
+  rules:
+    - {match: {class: nic, vector: "*TxRx*"}, cpus: local, spread: core}
+    - {match: {class: nic}, cpus: all}
+"""
+
+
+def test_a_link_that_goes_down_takes_the_names_and_changes_nothing(make: Make) -> None:
+    """The names of the last apply are remembered: else other rules would get the interrupts, or the old masks back."""
+    machine = make()
+    kernel = machine.kernel = FakeKernel(host_tree(nodes=2, nics=[{"node": 1, "queues": 3}], remapping=True))
+    machine.apply(NAMES)
+    masks = {path: text for path, text in kernel.files.items() if path.endswith("/smp_affinity_list")}
+    assert {"4\n", "5\n", "6\n"} <= set(masks.values())
+    for path in [path for path, text in kernel.files.items() if path.endswith("/actions") and "TxRx" in text]:
+        kernel.files[path] = "\n"
+    assert api.plan(kernel, machine.profile(NAMES)).to_do == ()
+    assert api.drift(kernel, machine.profile(NAMES)).counted == 0
+    machine.apply(NAMES)
+    assert {path: kernel.files[path] for path in masks} == masks

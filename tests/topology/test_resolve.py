@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from numatune.cpus import CpuSet
 from numatune.discover import discover
-from numatune.topology.model import Device, Node, Topology
-from numatune.topology.resolve import canonical, misplaced, resolve, with_overrides
+from numatune.topology.model import Device, Interrupt, Node, Topology
+from numatune.topology.resolve import canonical, misplaced, resolve, with_names, with_overrides
 
 NODES = (
     Node(id=0, cpus=CpuSet.parse("0-3"), kind="cpu+mem"),
@@ -110,3 +110,14 @@ def test_overrides_that_this_host_has_no_place_for(topology: Topology):
         ("0000:99:00.0", "no device 0000:99:00.0 here"),
     )
     assert with_overrides(topology, {"0000:41:00.0": 3, "0000:99:00.0": 0}) == topology
+
+
+def test_an_interrupt_without_a_name_keeps_the_one_that_is_known():
+    found = (
+        Interrupt(number=40, device="0000:41:00.0", index=0),
+        Interrupt(number=41, device="0000:41:00.0", index=1, name="eth0-rx-1"),
+        Interrupt(number=42, device="0000:42:00.0", index=0),
+    )
+    known = {("0000:41:00.0", 0): "eth0-rx-0", ("0000:41:00.0", 1): "an older name"}
+    named = with_names(Topology(sections=frozenset(), interrupts=found), known)
+    assert [one.name for one in named.interrupts] == ["eth0-rx-0", "eth0-rx-1", ""]
