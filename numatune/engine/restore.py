@@ -62,9 +62,10 @@ def restore(
 
 def returning(setting: Setting, original: str | None) -> Setting:
     """The setting with its original as what is wanted. What was stopped, or kept away, first is let back in last."""
-    phase, after = setting.phase, setting.after
+    phase = setting.phase
     if isinstance(setting.target, UnitState | OwnedFile):
-        phase, after = _TURNED.get(phase, phase), ()
+        phase = _TURNED.get(phase, phase)
+    after = () if isinstance(setting.target, UnitState) else setting.after
     return replace(setting, want=original, phase=phase, after=after, guard=None)
 
 

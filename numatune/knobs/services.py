@@ -6,7 +6,7 @@ A unit is stopped and taken out of the boot; a process that runs without its uni
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -122,8 +122,8 @@ class _Unit:
             impact_in_use=Impact.DISRUPTS if what == "active" and self.name not in _TUNERS else None,
         )
 
-    def file(self, what: str, path: str, text: str, mode: int = 0o644, restart: str | None = None) -> Setting:
-        return self.row(what, OwnedFile(path, mode, restart), Text(), text)
+    def file(self, what: str, target: OwnedFile, text: str, after: Sequence[Setting] = ()) -> Setting:
+        return replace(self.row(what, target, Text(), text), after=tuple(one.id for one in after))
 
 
 def _full(name: str) -> str:
@@ -148,18 +148,20 @@ def _banned(unit: _Unit) -> Iterator[Setting]:
     if nothing := _nothing_to_ban(topology, devices, cpus):
         yield unit.row("banned", nothing, Text(), "banned")
         return
-    script = ""
+    script, files = "", list[Setting]()
     if devices and told.variable:
         script = irqbalance.policy(devices, told.policy)
-        row = unit.file("policy", irqbalance.POLICY, script, 0o755)
-        yield replace(row, note=_CONFINED if topology.machine.distribution.startswith(_CONFINING) else "")
+        row = unit.file("policy", OwnedFile(irqbalance.POLICY, 0o755), script)
+        files.append(replace(row, note=_CONFINED if topology.machine.distribution.startswith(_CONFINING) else ""))
     elif devices:
         reason = f"{told.unit} hands no variable on to irqbalance, so it cannot be told of a policy script"
         yield unit.row("policy", Nothing("unsupported", reason), Text(), irqbalance.POLICY)
     width = topology.machine.possible_cpus or (topology.cpus.online | cpus).last + 1
     text = irqbalance.environment(told, cpus, width, script)
-    yield unit.file("environment", irqbalance.ENVIRONMENT, text, restart=irqbalance.UNIT)
-    yield unit.file("drop-in", irqbalance.DROP_IN, irqbalance.drop_in(), restart=irqbalance.UNIT)
+    read = OwnedFile(irqbalance.ENVIRONMENT, restart=irqbalance.UNIT, through=irqbalance.DROP_IN)
+    files.append(unit.file("environment", read, text, after=files))
+    drop_in = OwnedFile(irqbalance.DROP_IN, restart=irqbalance.UNIT)
+    yield from (*files, unit.file("drop-in", drop_in, irqbalance.drop_in(), after=files))
 
 
 def _nothing_to_ban(topology: Topology, devices: list[str], cpus: CpuSet) -> Nothing | None:

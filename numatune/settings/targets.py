@@ -79,12 +79,14 @@ class UnitState:
 class OwnedFile:
     """A whole file that is ours alone. `restart`: the unit that reads it, restarted (only when it runs) after a change.
 
+    `through`: the other file of ours by which that unit comes to read this one, as long as that is there.
     A distribution's or administrator's file is never edited.
     """
 
     path: str
     mode: int = 0o644
     restart: str | None = None
+    through: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

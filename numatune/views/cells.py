@@ -16,8 +16,6 @@ from numatune.views.values import asked, current, held
 
 Cell = tuple[Segment, ...]
 
-_AS_ASKED = frozenset({Status.OK, Status.PENDING})
-
 _WITHIN = "in "
 """Before the set that the sets of a family are within."""
 
@@ -48,7 +46,9 @@ def done(group: Sequence[Change], outcomes: Mapping[SettingId, Outcome]) -> Cell
     after = _span(group, (held(change, outcome.held) for change, outcome in pairs))
     moved = _arrow(before, after) if before != after else ((after or "none", ()),)
     want = _span(group, (asked(change) for change in group))
-    return moved if first.status in _AS_ASKED else (*moved, (f" (wanted {want})", ("dim",)))
+    if first.status is Status.OK or (first.status is Status.PENDING and after is not None):
+        return moved
+    return (*moved, (f" (wanted {want})", ("dim",)))
 
 
 def _left(change: Change, have: str | None, want: str | None) -> Cell:

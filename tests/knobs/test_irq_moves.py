@@ -194,3 +194,22 @@ def test_irqbalance_is_let_back_to_its_interrupts_last(tmp_path: Path):
     moved = [place for place, path in enumerate(told) if path.endswith("/smp_affinity_list")]
     assert len(moved) == 4
     assert max(moved) < min(place for place, path in enumerate(told) if "irqbalance" in path)
+
+
+def test_irqbalance_is_restarted_once_each_time(tmp_path: Path):
+    """systemd gives up on a unit that starts more than five times in ten seconds (StartLimitBurst=)."""
+    kernel = FakeKernel(host_tree(nics=[{"node": 1, "vectors": 4}], nvmes=[{"node": 0, "vectors": 1}]) | IRQBALANCE)
+    road = Road(kernel, tmp_path)
+
+    def restarts() -> int:
+        told = [path for path, _ in kernel.log if "try-restart" in path]
+        kernel.log.clear()
+        return len(told)
+
+    road.apply(road.plan("irq: {rules: [{match: {class: nic}, cpus: local}]}\nservices: {irqbalance: banned}\n"))
+    assert restarts() == 1
+    road.apply(road.plan(RULES + "services: {irqbalance: banned}\n"))
+    assert restarts() == 1, "one device more"
+    road.rollback()
+    assert restarts() == 1
+    assert not [path for path in kernel.files if "numatune" in path]

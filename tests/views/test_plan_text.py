@@ -201,6 +201,12 @@ def test_a_report_tells_what_was_held_and_how_to_take_it_back() -> None:
     assert text.endswith("2 changed · 1 clamped · 1 ok\nTake run 7 back with: sudo numatune rollback")
 
 
+def test_a_report_of_what_is_not_there_yet_tells_what_is_wanted() -> None:
+    row = change(sysctl("partition", "root"), None, Status.PENDING, reason="later")
+    done = {row.setting.id: Outcome(row.setting.id, Status.PENDING, None, (), None, reason="later")}
+    assert "… partition  none (wanted root)  pending: later" in plan_text.report(plan(row), done, WIDE, run=7)
+
+
 def test_a_report_of_nothing_offers_no_rollback() -> None:
     text = plan_text.report(plan(change(sysctl("a.b", "1"), "1")), {}, WIDE, run=None)
     assert text.endswith("0 changed · 1 ok\nNothing was to do.")

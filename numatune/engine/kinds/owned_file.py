@@ -36,7 +36,7 @@ def write(target: OwnedFile, change: Change, host: Host) -> int:
         failed = 0 if failed == errno.ENOENT else failed
     else:
         failed = next((code for text in change.writes if (code := host.replace(target.path, text, target.mode))), 0)
-    if failed or not target.restart:
+    if failed or not target.restart or (target.through and host.stat(target.through) is None):
         return failed
     if target.path.startswith(_UNIT_FOLDERS):
         host.run(("systemctl", "daemon-reload"))
