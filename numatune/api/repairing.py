@@ -49,6 +49,7 @@ def _repaired(host: Host) -> Drift:
     for row in found.rows:
         sid = row.change.setting.id
         if not repair.repairable(row, ledger, boot):
+            notes[sid] = repair.left_alone(row, ledger, boot)
             continue
         run = files[ledger[sid].run]
         if run.end is None:

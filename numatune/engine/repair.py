@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import assert_never
 
 from numatune.engine.drift import CHANGE, MOVED
 from numatune.settings.codecs import meets
@@ -27,6 +28,24 @@ def repairable(row: DriftRow, ledger: Mapping[SettingId, Owned], boot_id: str) -
         return False
     had_set = meets(setting.codec, setting.want, owned.held)
     return had_set and row.counted and row.letters == MOVED + CHANGE and row.change.impact is Impact.LIVE
+
+
+def left_alone(row: DriftRow, ledger: Mapping[SettingId, Owned], boot_id: str) -> str:
+    """Why a row that somebody moved and apply would set is not for repair, in words; "" of any other row."""
+    if not row.counted or row.letters != MOVED + CHANGE:
+        return ""
+    match row.change.impact:
+        case Impact.NEW_PROCESSES:
+            return "left alone: only new processes would get it"
+        case Impact.DISRUPTS:
+            return "left alone: running work would feel it"
+        case Impact.LIVE:
+            owned = ledger.get(row.change.setting.id)
+            ours = owned is not None and owned.boot_id == boot_id
+            why = "the last apply did not get it there" if ours else "numatune found it so, did not set it"
+            return f"left alone: {why}"
+        case _:
+            assert_never(row.change.impact)
 
 
 def repairs(records: Iterable[Record], since: str) -> Counter[str]:

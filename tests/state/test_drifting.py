@@ -308,6 +308,7 @@ def test_repair_leaves_alone_what_numatune_never_set(make: Make) -> None:
     machine.move(SWAPPINESS, "60")
     found = api.repair(machine.kernel)
     assert (repaired(found), counted(found), machine.held(SWAPPINESS)) == ([], ["swappiness"], "60")
+    assert "left alone: numatune found it so, did not set it" in {row.note for row in found.rows}
 
 
 def test_repair_leaves_alone_what_is_held(machine: Machine) -> None:
@@ -331,7 +332,7 @@ def test_repair_leaves_alone_what_running_work_would_feel(make: Make) -> None:
     found = api.repair(machine.kernel)
     (row,) = (row for row in found.rows if row.counted)
     assert row.change.impact.value != "live"
-    assert not row.repaired
+    assert (row.repaired, row.note) == (False, "left alone: only new processes would get it")
 
 
 def test_a_repair_that_is_refused_says_so_and_counts(make: Make) -> None:
