@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Collection, Iterable, Mapping
 from typing import assert_never
 
@@ -26,6 +27,8 @@ from numatune.settings.targets import (
 
 _TRIED = frozenset({Status.DENIED, Status.FAILED, Status.UNCHANGEABLE})
 """Apply would try again and be told the same again."""
+
+_GONE = frozenset({0, errno.ENOENT, errno.ENOTDIR, errno.ENODEV})
 
 SAME, MOVED, GONE, RESET, NEVER = " ", "M", "D", "R", "-"
 NOTHING, CHANGE, CREATE, RELEASE, CANNOT = " ", "M", "A", "X", "!"
@@ -96,11 +99,11 @@ def _same_wish(a: Setting, b: Setting) -> bool:
 
 
 def since_apply(change: Change, last: LastSeen | None, *, rebooted: bool) -> str:
-    """The first letter."""
+    """The first letter. Of what cannot be read (by this caller, or now) nothing is known; the second letter tells."""
     if last is None:
         return NEVER
     now = change.seen.text
-    if alike(change.setting.codec, last.held, now):
+    if alike(change.setting.codec, last.held, now) or (now is None and change.seen.errno not in _GONE):
         return SAME
     if rebooted and not outlives_reboot(change.setting.target):
         return RESET

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numatune.settings.drift import Drift, DriftRow
-from numatune.settings.plan import Action
+from numatune.settings.plan import Action, Status
 from numatune.views.style import Paint, Style, plural
 from numatune.views.values import asked, current, held, wanted
 
@@ -50,7 +50,8 @@ def _line(row: DriftRow, width: int, style: Style) -> str:
 
 
 def _values(row: DriftRow) -> str:
-    now = _short(current(row.change))
+    unread = row.change.seen.text is None and row.change.status is Status.DENIED
+    now = "unknown" if unread else _short(current(row.change))
     if row.letters[0] not in "MDR" or row.last is None:
         return now
     return f"{_short(held(row.change, row.last.held))} → {'gone' if row.change.seen.text is None else now}"

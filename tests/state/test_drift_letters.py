@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+
 import pytest
 from fakes.rows import before, change, owned_file, sysctl, thp
 
@@ -8,7 +10,7 @@ from numatune.engine.holds import respect
 from numatune.settings.applied import AppliedRow, Hold
 from numatune.settings.codecs import Int
 from numatune.settings.drift import DriftRow
-from numatune.settings.plan import Action, Change, Status
+from numatune.settings.plan import Action, Change, Observation, Status
 
 SWAPPINESS = sysctl("vm.swappiness", "10")
 SETS = (Status.DRIFTED, Action.UPDATE)
@@ -38,6 +40,12 @@ def test_first_letter_tells_what_happened_since(
     *, now: str | None, held: str | None, rebooted: bool, first: str
 ) -> None:
     assert letters(change(SWAPPINESS, now), before(SWAPPINESS, held), rebooted=rebooted).letters[0] == first
+
+
+def test_what_cannot_be_read_has_not_moved_as_far_as_anybody_knows() -> None:
+    row = Change(SWAPPINESS, Observation(None, errno.EACCES), Status.DENIED)
+    found = letters(row, before(SWAPPINESS, "10\n"))
+    assert (found.letters, found.counted) == (" !", True)
 
 
 def test_a_bracketed_choice_that_reads_the_same_has_not_moved() -> None:

@@ -62,6 +62,8 @@ def test_every_row_is_shown_when_asked_for() -> None:
     [
         (DriftRow(change(SWAPPINESS, None, Status.UNSUPPORTED, reason="no such file"), "D!", MOVED.last),
          "D! sysctl:vm.swappiness  10 → gone; wanted 10: no such file"),
+        (DriftRow(change(SWAPPINESS, None, Status.DENIED, reason="cannot be read (EACCES)"), " !", MOVED.last),
+         " ! sysctl:vm.swappiness  unknown; wanted 10: cannot be read (EACCES)"),
         (DriftRow(change(sysctl("cgroup", "here"), None, Status.DRIFTED, Action.CREATE), "-A"),
          "-A sysctl:cgroup  nothing; apply would make it"),
         (DriftRow(change(sysctl("vm.swappiness", "60"), "10\n", Status.DRIFTED, Action.RELEASE), " X", MOVED.last),
