@@ -59,7 +59,7 @@ def _left(change: Change, have: str | None, want: str | None) -> Cell:
         return ((have or "", ()),)
     if have is None:
         return ((f"wanted {want}", ("dim",)),)
-    return ((have, ()), (f" (wanted {want})", ("dim",)))
+    return ((have or "none", ()), (f" (wanted {want})", ("dim",)))
 
 
 def _arrow(before: str | None, after: str | None) -> Cell:

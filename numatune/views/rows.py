@@ -145,6 +145,8 @@ def _below(change: Change, outcome: Outcome | None, *, verbose: bool) -> list[st
     if in_force and verbose and not done and in_force not in {current(change), wanted(setting)}:
         lines.append(f"in force: {in_force}")
     if change.action is not Action.NONE:
+        if change.impact is Impact.DISRUPTS and change.seen.users and not done:
+            lines.append(f"felt by: {', '.join(change.seen.users)}")
         if setting.note and not done:
             lines.append(f"note: {setting.note}")
         if setting.undo == "never":

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from fakes.rows import change, sysctl, thp
 
-from numatune.settings.codecs import CpuList, Int
+from numatune.settings.codecs import CpuList, Int, UnitSet
 from numatune.settings.model import Impact, Setting, SettingId, Source
 from numatune.settings.plan import Action, Change, Conflict, HostInfo, Outcome, Plan, ProfileInfo, Status
 from numatune.views import plan_text
@@ -110,6 +110,13 @@ def test_what_disrupts_is_marked_and_the_flag_named() -> None:
 def test_what_disrupts_and_was_allowed_is_marked() -> None:
     row = change(sysctl("x.y", "1"), "0", Status.DRIFTED, Action.UPDATE, impact=Impact.DISRUPTS)
     assert "~ x.y  0 → 1  disrupts running work" in shown(row)
+    row = replace(row, seen=replace(row.seen, users=("vllm.service (12 python3)", "ray.service (40 ray)")))
+    assert "felt by: vllm.service (12 python3), ray.service (40 ray)" in shown(row)
+
+
+def test_a_set_that_is_empty_reads_as_none() -> None:
+    row = change(sysctl("x.slice/cpus", "2-3", codec=UnitSet()), "", Status.DRIFTED, reason="not now")
+    assert "! x.slice/cpus  none (wanted 2-3)  held back: not now" in shown(row)
 
 
 def test_a_row_on_hold_says_whose_hold_it_is() -> None:
