@@ -117,7 +117,7 @@ class _Wanted:
             optional=asked.optional,
             impact=Impact.DISRUPTS if known.disrupts_unless_zero and want != "0" else Impact.LIVE,
             after=(_id(known.partner),) if known.zero_by_partner else (),
-            companions=(watched(known.partner),) if known.partner else (),
+            companions=(watched(known.partner, watched(key)),) if known.partner else (),
             undo=known.undo_for(want),
             note=known.note_for(want),
             guard=guard(key, want, known, self._context.topology),
@@ -142,8 +142,8 @@ class _Wanted:
         return Paired(operator) if known.zero_by_partner or (want == "0" and not partner_is_zero) else Int(operator)
 
 
-def watched(key: str) -> Setting:
-    """A key that the kernel rewrites beside another: saved and given back with it."""
+def watched(key: str, *beside: Setting) -> Setting:
+    """A key that the kernel rewrites beside another: saved and given back with it. `beside`: what its write rewrites."""
     known = CATALOGUE.get(key, UNKNOWN)
     return Setting(
         id=_id(key),
@@ -153,6 +153,7 @@ def watched(key: str) -> Setting:
         phase=_PHASES[known.phase],
         section="sysctl",
         after=(_id(known.partner),) if known.zero_by_partner else (),
+        companions=beside,
         undo=known.undo,
         home="sysctl.d",
     )

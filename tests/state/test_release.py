@@ -6,8 +6,10 @@ import contextlib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pytest
+from fakes.commands import lend, typed
 from fakes.kernel import FakeKernel
 from fakes.rows import owned_file, sysctl, thp
 from fakes.trees import host_tree
@@ -380,3 +382,24 @@ def test_a_kill_while_releasing_leaves_nothing_that_cannot_be_undone(point: int)
     assert machine.kernel.state() == first
     assert machine.undo(1) == ()
     assert machine.kernel.state() == FakeKernel(TREE).state()
+
+
+def test_a_pair_that_a_run_released_comes_back_with_its_rollback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Giving the ratio back zeroes the bytes, which are ours to bring back although nobody wrote them."""
+    kernel = FakeKernel(host_tree())
+    lend(kernel, tmp_path, monkeypatch)
+    (tmp_path / "bytes.yaml").write_text("name: bytes\nsysctl: {vm.dirty_bytes: 100000000}\n")
+    (tmp_path / "other.yaml").write_text("name: other\nsysctl: {vm.swappiness: 9}\n")
+
+    def held() -> tuple[str, str]:
+        return kernel.files["/proc/sys/vm/dirty_bytes"].strip(), kernel.files["/proc/sys/vm/dirty_ratio"].strip()
+
+    first = held()
+    assert typed("apply", "bytes.yaml", "--yes").code == 0
+    assert held() == ("100000000", "0")
+    assert typed("apply", "other.yaml", "--yes").code == 0
+    assert held() == first
+    assert typed("rollback", "--yes").code == 0
+    assert held() == ("100000000", "0")
+    assert typed("rollback", "--yes").code == 0
+    assert held() == first
