@@ -143,7 +143,7 @@ class _Wanted:
 
 
 def watched(key: str, *beside: Setting) -> Setting:
-    """A key that the kernel rewrites beside another: saved and given back with it. `beside`: what its write rewrites."""
+    """A key that the kernel rewrites beside another: saved and given back with it. `beside`: what it rewrites."""
     known = CATALOGUE.get(key, UNKNOWN)
     return Setting(
         id=_id(key),
