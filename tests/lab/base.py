@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[2]
-CACHE = CHECKOUT / ".build" / "lab"
+# Images and saved states. A folder outside the checkout (LAB_CACHE) serves several of them, and survives `make clean`.
+CACHE = Path(os.environ.get("LAB_CACHE") or CHECKOUT / ".build" / "lab").absolute()
 COMMANDS = ("qemu-system-x86_64", "qemu-img", "mmdebstrap", "mke2fs", "ssh", "ssh-keygen", "setpriv")
 
 

@@ -15,6 +15,7 @@ from lab.base import CACHE, LabError, call, digest, digest_files
 PACKAGES = (
     *("linux-image-cloud-amd64", "systemd-sysv", "udev", "dbus", "kmod", "initramfs-tools", "zstd"),
     *("openssh-server", "iproute2", "procps", "numactl", "irqbalance"),
+    *("cron", "sudo", "ethtool", "hwloc-nox", "networkd-dispatcher", "python3-venv"),
     *("python3", "python3-yaml", "python3-jinja2", "python3-pydantic", "python3-rich"),
     *("python3-pytest", "python3-testinfra"),
 )
@@ -26,6 +27,8 @@ MASKED = (
     *("apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer"),
     *("systemd-tmpfiles-clean.timer", "e2scrub_reap.service", "systemd-pstore.service"),
 )
+# What a test starts where it needs it.
+DISABLED = ("networkd-dispatcher.service",)
 # Every boot and every `systemctl enable` runs all generators, a second each under emulation.
 GENERATORS_KEPT = ("systemd-fstab-generator",)
 FILES = {
@@ -42,9 +45,11 @@ FILES = {
     ),
     # Every connection comes from one address; none of them may be held up for the failures of another.
     "etc/ssh/sshd_config.d/lab.conf": "PermitRootLogin prohibit-password\nUseDNS no\n",
-    # The checkout's code is put into /opt/numatune; a site file makes it importable as an installed package is.
-    "usr/lib/python3/dist-packages/numatune-lab.pth": "/opt/numatune\n",
-    "usr/local/bin/numatune": (
+}
+# The checkout's code is put into /opt/numatune; a site file makes it importable as an installed package is.
+INSTALLED = {
+    "/usr/lib/python3/dist-packages/numatune-lab.pth": "/opt/numatune\n",
+    "/usr/local/bin/numatune": (
         "#!/usr/bin/python3\nimport sys\n\nfrom numatune.__main__ import main\n\nsys.exit(main())\n"
     ),
 }
@@ -136,8 +141,8 @@ def proxy() -> tuple[str, ...]:
 
 def configure(root: Path, public: str) -> None:
     """Write the guest's own files, and let the key in."""
-    for path, text in FILES.items():
-        file = root / path
+    for path, text in (FILES | INSTALLED).items():
+        file = root / path.lstrip("/")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     (root / "usr/local/bin/numatune").chmod(0o755)
@@ -148,6 +153,9 @@ def configure(root: Path, public: str) -> None:
     for unit in MASKED:
         (units / unit).unlink(missing_ok=True)
         (units / unit).symlink_to("/dev/null")
+    for unit in DISABLED:
+        for link in units.glob(f"*.wants/{unit}"):
+            link.unlink()
     hidden = root / "etc/systemd/system-generators"
     hidden.mkdir()
     for generator in (root / "usr/lib/systemd/system-generators").iterdir():

@@ -93,8 +93,8 @@ class Machine:
         if plug:
             self._plug()
 
-    def save(self, state: Path) -> None:
-        """Put the running machine into a folder of the cache; it is off afterwards."""
+    def save(self, state: Path, notes: Mapping[str, str]) -> None:
+        """Put the running machine into a folder of the cache, with notes (file name -> text); it is off afterwards."""
         self.ssh.run("sync")
         self.ssh.close()
         if complaint := self.qemu.monitor(f"savevm {TAG}").strip():
@@ -104,6 +104,9 @@ class Machine:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         copy_disks(self.folder, part)
+        for name, text in notes.items():
+            (part / name).write_text(text, encoding="utf-8")
+        shutil.rmtree(state, ignore_errors=True)
         part.rename(state)
 
     def restore(self, state: Path, *, plug: bool = True) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import shlex
 import socket
 import subprocess
 import tarfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,6 +78,10 @@ class Ssh:
                 entry.mtime = int(time.time())
                 archive.addfile(entry, io.BytesIO(data))
         self.run(f"mkdir -p {where} && tar -xf - -C {where} --no-same-owner", stdin=packed.getvalue())
+
+    def remove(self, paths: Sequence[str]) -> None:
+        """Remove files and folders, whether they are there or not."""
+        self.run(f"rm -rf -- {shlex.join(paths)}")
 
     def get(self, path: str) -> str:
         """The text of one file."""

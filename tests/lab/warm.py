@@ -1,16 +1,20 @@
-"""Machines that are ready in seconds: booted once, saved, and restored from then on.
+"""Machines that are ready in seconds: booted once, given this checkout's code, saved, and restored from then on.
 
-Two states a shape: booted, and with this checkout's code. Each lies in the cache under a hash of all it depends on.
+A state lies in the cache under a hash of all that it depends on but the code. What has changed in the code since is put
+into each machine that starts from it and is not saved; `LAB_SAVE=1` saves it.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import shutil
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
 
 from lab.base import CACHE, CHECKOUT, call, digest, locked
-from lab.image import Image, image
+from lab.image import INSTALLED, Image, image
 from lab.machine import Machine, machine_line, sweep
 from lab.shapes import Shape
 
@@ -22,10 +26,14 @@ cd / && python3 -m compileall -q {HOME}/numatune {HOME}/guest
 numatune topology >/dev/null && numatune verify llm-inference --differences-ok >/dev/null
 rm -rf /run/numatune /var/lib/numatune
 """
+MANIFEST = "code.json"  # beside a state's disks: the code in it, path below HOME -> SHA-256
 
 
-def machine(shape: Shape, suite: str = "trixie") -> Machine:
-    """A running machine with this checkout's numatune, as nobody has touched it. The caller ends it: `with`."""
+def machine(shape: Shape, suite: str = "trixie", *, bare: bool = False) -> Machine:
+    """A running machine with this checkout's numatune, as nobody has touched it. The caller ends it: `with`.
+
+    A bare one has no numatune.
+    """
     with locked():
         sweep()
         origin = image(suite)
@@ -33,30 +41,66 @@ def machine(shape: Shape, suite: str = "trixie") -> Machine:
             drop(CACHE / "images", f"{suite}-*", [origin.folder])
         made = Machine(shape, origin)
         try:
-            made.restore(ready(made, made.image))
+            state = ready(made, made.image)
+            made.restore(state)
         except BaseException:
             made.close()
             raise
+    try:
+        if bare:
+            made.ssh.remove([HOME, *INSTALLED])
+        else:
+            renew(made, state, code())
+    except BaseException:
+        made.close()
+        raise
     return made
 
 
 def ready(made: Machine, origin: Image) -> Path:
-    """The folder of the state to restore from; made by way of this machine if the cache has none."""
+    """The folder of the state to restore from; made by way of this machine if the cache has none, or on demand."""
     states = CACHE / "states"
-    line = digest(call("qemu-system-x86_64", "--version"), *machine_line(made.shape, origin))
-    booted = states / f"{made.shape.name}-{line}"
+    line = digest(call("qemu-system-x86_64", "--version"), *machine_line(made.shape, origin), WARM_UP)
+    state = states / f"{made.shape.name}-{line}"
+    drop(states, f"{made.shape.name}-*", [state])
     files = code()
-    coded = states / f"{made.shape.name}-{line}-{digest(WARM_UP, *(part for item in files.items() for part in item))}"
-    drop(states, f"{made.shape.name}-*", [booted, coded])
-    if not booted.exists():
+    known = state.exists()
+    if known and (os.environ.get("LAB_SAVE") != "1" or manifest(state) == hashes(files)):
+        return state
+    if known:
+        made.restore(state, plug=False)
+        renew(made, state, files)
+    else:
         made.boot(plug=False)
-        made.save(booted)
-    if not coded.exists():
-        made.restore(booted, plug=False)
         made.ssh.unpack(files, HOME)
-        made.run(WARM_UP)
-        made.save(coded)
-    return coded
+    made.run(WARM_UP)
+    made.save(state, {MANIFEST: json.dumps(hashes(files))})
+    return state
+
+
+def renew(made: Machine, state: Path, files: Mapping[str, bytes]) -> None:
+    """Make the code in a machine that was restored from this state the one given."""
+    held, wanted = manifest(state), hashes(files)
+    if gone := [*(held.keys() - wanted.keys()), *(folders(held) - folders(wanted))]:
+        made.ssh.remove([f"{HOME}/{path}" for path in sorted(gone)])
+    if changed := {path: files[path] for path, content in wanted.items() if held.get(path) != content}:
+        made.ssh.unpack(changed, HOME)
+
+
+def manifest(state: Path) -> dict[str, str]:
+    """The hashes of the code in a state."""
+    found: dict[str, str] = json.loads((state / MANIFEST).read_text(encoding="utf-8"))
+    return found
+
+
+def hashes(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Path -> SHA-256 of the content."""
+    return {path: hashlib.sha256(content).hexdigest() for path, content in files.items()}
+
+
+def folders(paths: Mapping[str, str]) -> set[str]:
+    """All folders that these files are in, at any depth."""
+    return {str(parent) for path in paths for parent in PurePath(path).parents[:-1]}
 
 
 def drop(folder: Path, pattern: str, kept: Sequence[Path]) -> None:
