@@ -57,6 +57,7 @@ _NODES = (
     f"{_NODE}/node[0-9]*/access[0-9]*/initiators/*",
     "/sys/devices/virtual/memory_tiering/memory_tier[0-9]*/nodelist",
     "/sys/kernel/mm/numa/demotion_enabled",
+    "/sys/kernel/mm/mempolicy/weighted_interleave/*",
     "/sys/kernel/mm/hugepages/hugepages-*/{nr_hugepages,nr_overcommit_hugepages,free_hugepages}",
     "/sys/kernel/mm/hugepages/hugepages-*/{surplus_hugepages,resv_hugepages}",
     _THP,

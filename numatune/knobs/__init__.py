@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from numatune.knobs import cpusets, hugepages, irq, kernel_cmdline, services, sysctl, thp
+from numatune.knobs import cpusets, hugepages, irq, kernel_cmdline, services, sysctl, thp, weighted_interleave
 from numatune.knobs.base import Knob
 
 KNOBS: tuple[Knob[Any], ...] = (
     sysctl.KNOB,
     thp.KNOB,
     hugepages.KNOB,
+    weighted_interleave.KNOB,
     irq.KNOB,
     cpusets.KNOB,
     services.KNOB,

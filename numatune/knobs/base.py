@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema, model_validator
 
 from numatune.cpus import CpuSet
 from numatune.errors import Problem
-from numatune.settings.model import Setting, Source
+from numatune.settings.codecs import AnyCodec, Text
+from numatune.settings.model import Phase, Setting, SettingId, Source
+from numatune.settings.targets import Nothing, Target
 from numatune.topology.model import Section as TopologySection
 from numatune.topology.model import Topology
 
@@ -107,6 +109,35 @@ class Context:
             if found := self.sources.get(path[:end]):
                 return found
         return None
+
+
+class _Reasoned(Protocol):
+    """A part of a section that tells why, and whether it counts: Asked, and what has these two keys of its own."""
+
+    @property
+    def why(self) -> str: ...
+    @property
+    def optional(self) -> bool | None: ...
+
+
+def wanted(  # noqa: PLR0913  # where it was asked, what is asked, where it lives, how it is spelled, when it is written
+    context: Context, path: Path, asked: _Reasoned, *, want: str, target: Target, codec: AnyCodec, phase: Phase
+) -> Setting:
+    """A setting of the section path[0], named by the rest of `path`, with all that the profile says of it.
+
+    The rest of its fields is for ``dataclasses.replace``. What this host has nothing of is a Text, whatever it was.
+    """
+    return Setting(
+        id=SettingId(f"{path[0]}:{'/'.join(path[1:])}"),
+        target=target,
+        codec=Text() if isinstance(target, Nothing) else codec,
+        want=want,
+        phase=phase,
+        section=path[0],
+        source=context.source(*path),
+        why=asked.why,
+        optional=asked.optional,
+    )
 
 
 @dataclass(frozen=True, slots=True)

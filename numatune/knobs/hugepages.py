@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field, RootModel
+from pydantic import AfterValidator, Field, RootModel
 
 from numatune.cpus import CpuSet
 from numatune.knobs.base import Context, CpuSetField, Knob, Section
+from numatune.knobs.node_ids import NodeId, without_memory
 from numatune.knobs.page_sizes import kb_of, size_key, spelled
 from numatune.settings.codecs import Count, Text
 from numatune.settings.model import FitsFree, Impact, Phase, Setting, SettingId
@@ -23,13 +24,8 @@ def _size(size: str) -> str:
     return size
 
 
-def _node(key: Any) -> Any:
-    return int(key) if isinstance(key, str) and key.isdecimal() else key
-
-
 Size = Annotated[str, AfterValidator(_size)]
 Pages = Annotated[int, Field(ge=0)]
-NodeId = Annotated[int, BeforeValidator(_node), Field(ge=0)]
 
 
 class Pool(Section):
@@ -82,7 +78,7 @@ def _of_size(size: str, pool: Pool, context: Context) -> Iterator[Setting]:
         return
     for node, pages in sorted(_pages(pool, topology).items()):
         each = replace(asked, id=SettingId(f"hugepages:node{node}/{spelled(kb)}"), want=str(pages))
-        without = _without(node, topology)
+        without = without_memory(node, topology)
         yield replace(each, target=Nothing("unsupported", without)) if without else _held(each, HugepagePool(node, kb))
 
 
@@ -122,14 +118,6 @@ def _lacking(kb: int, topology: Topology) -> str:
     if kb not in offered:
         return f"this kernel has no hugepages of {spelled(kb)}; it offers {', '.join(map(spelled, offered))}"
     return ""
-
-
-def _without(node_id: int, topology: Topology) -> str:
-    """Why a node has no pool, or ""."""
-    node = topology.node(node_id)
-    if node is None:
-        return f"this host has no node {node_id}; it has {CpuSet(node.id for node in topology.nodes)}"
-    return f"node {node_id} has no memory" if node.kind in ("cpu-only", "empty") else ""
 
 
 KNOB = Knob(

@@ -12,6 +12,7 @@ from typing import Any
 
 from fakes.tree_devices import devices
 from fakes.tree_kernel import cgroups, sysctls, thp
+from fakes.tree_memory import weighted_interleave
 from numatune.cpus import CpuSet
 from numatune.host.memory import MemoryTree
 
@@ -73,6 +74,7 @@ def host_tree(  # noqa: PLR0913  # a host has that many properties, and cases na
     possible_cpus: int = 0,
     distances: Sequence[Sequence[int]] = (),
     tiers: Mapping[int, str] | None = None,
+    bandwidths: Mapping[int, int] | None = None,
     hugepages: Mapping[int, int] | None = None,
     nics: int | Sequence[Mapping[str, Any]] = 0,
     accelerators: int | Sequence[Mapping[str, Any]] = 0,
@@ -99,6 +101,7 @@ def host_tree(  # noqa: PLR0913  # a host has that many properties, and cases na
     memory_only, cpu_only, empty   ids of nodes that lack CPUs, memory, both
     hugepages      kB -> pages on each node; default {2048: 0, 1048576: 0}
     tiers          memory tier -> node list
+    bandwidths     node -> MB/s as HMAT tells it; default: the firmware has no HMAT
     nics, accelerators, nvmes, infiniband   how many, spread over the nodes with CPUs, or one mapping each: see
                    tree_devices.devices
     virt           "none", or what a hypervisor calls itself ("kvm")
@@ -128,6 +131,7 @@ def host_tree(  # noqa: PLR0913  # a host has that many properties, and cases na
         tree.update(_node(shape, node, row))
     tree.update(_node_lists(shape))
     tree.update(_memory(shape, tiers or {}))
+    tree.update(weighted_interleave(kernel, shape.memory, bandwidths or {}))
     tree.update(_identity(shape, arch, virt, distribution, cmdline, systemd=systemd))
     tree.update(cgroups(cgroup, shape.online, CpuSet(with_memory), systemd=systemd))
     tree.update(sysctls(kernel, sysctl or {}, numa=len(ids) > 1, hugepages=shape.hugepages.get(2048, 0) * len(full)))

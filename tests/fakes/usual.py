@@ -6,6 +6,7 @@ from fakes.cgroup import CgroupV1, CgroupV2
 from fakes.hugepages import Hugepages
 from fakes.irq import Interrupts
 from fakes.kernel import Behaviour
+from fakes.memory import Weights
 from fakes.pairs import Pairs
 from fakes.refusals import Sysctls, WatchdogMask
 from fakes.systemd import Systemd
@@ -13,6 +14,7 @@ from fakes.thp import Choices, Flags
 
 USUAL: tuple[Behaviour, ...] = (
     Choices(),
+    Weights(),
     Flags(),
     Pairs(),
     WatchdogMask(),
