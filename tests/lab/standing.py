@@ -29,7 +29,6 @@ from lab.warm import machine
 STANDING = CACHE / "standing"
 LEASE = 2 * 3600.0  # seconds; whoever forgets to end a machine loses it then
 ENDING = 60.0  # seconds a keeper has for ending what it holds
-OURS = "/opt/numatune /usr/local/bin/numatune /usr/lib/python3/dist-packages/numatune-lab.pth"
 
 
 def up(name: str, shape: str) -> dict[str, object]:
@@ -83,8 +82,7 @@ def running(name: str, shape: str) -> dict[str, object]:
 def keep(name: str, shape: str) -> None:
     """What the keeper does: start a machine that has never seen numatune, say so, wait for the signal to end it."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
-    with machine(SHAPES[shape]) as made:
-        made.run(f"rm -rf {OURS}")
+    with machine(SHAPES[shape], bare=True) as made:
         told = {"name": name, "shape": shape, "user": "root", "host": "127.0.0.1", "port": made.ssh.port}
         part = STANDING / name / "machine.json.part"
         part.write_text(json.dumps(told | {"key": str(key_pair())}), encoding="utf-8")
