@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numatune.knobs import cpusets, hugepages, irq, kernel_cmdline, services, sysctl, thp, weighted_interleave
+from numatune.knobs import cpusets, hugepages, irq, kernel_cmdline, services, sysctl, thp, tiering, weighted_interleave
 from numatune.knobs.base import Knob
 
 KNOBS: tuple[Knob[Any], ...] = (
@@ -14,6 +14,7 @@ KNOBS: tuple[Knob[Any], ...] = (
     weighted_interleave.KNOB,
     irq.KNOB,
     cpusets.KNOB,
+    tiering.KNOB,
     services.KNOB,
     kernel_cmdline.KNOB,
 )

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from fakes.kernel import Behaviour, FakeKernel
+from fakes.tree_kernel import version
 from numatune.compat import override
 from numatune.cpus import CpuSet
 
@@ -43,9 +44,15 @@ class Sysctls(Behaviour):
         low, high = RANGES.get(name, (-(1 << 63), 1 << 63))
         if not values or not all(low <= value <= high for value in values):
             return errno.EINVAL
+        if name == "kernel/numa_balancing" and values[0] > 1 and _before_5_18(kernel):
+            return errno.EINVAL
         kept = [*(str(value) for value in values), *held[len(values) :]]
         kernel.files[path] = "\t".join(kept) + "\n"
         return 0
+
+
+def _before_5_18(kernel: FakeKernel) -> bool:
+    return version(kernel.files["/proc/sys/kernel/osrelease"]) < (5, 18)
 
 
 class WatchdogMask(Behaviour):
