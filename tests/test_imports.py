@@ -48,7 +48,7 @@ def test_help_loads_next_to_nothing(argv: list[str], tmp_path: Path) -> None:
     assert not names & (HEAVY | SLOW_FOR_HELP)
 
 
-@pytest.mark.parametrize("argv", [["history"], ["rollback", "--yes"], ["drift"]])
+@pytest.mark.parametrize("argv", [["history"], ["rollback", "--yes"], ["drift"], ["check", "--syslog"]])
 def test_what_runs_in_cron_loads_the_standard_library_only(argv: list[str], tmp_path: Path) -> None:
     names = loaded(*argv, state=tmp_path)
     assert "numatune.settings.journal" in names

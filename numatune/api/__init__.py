@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from numatune.api.applying import apply as apply
     from numatune.api.capturing import Captured as Captured
     from numatune.api.capturing import capture as capture
+    from numatune.api.checking import Checked as Checked
+    from numatune.api.checking import check as check
     from numatune.api.confirming import Confirmed as Confirmed
     from numatune.api.confirming import confirm as confirm
     from numatune.api.drifting import clean as clean
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from numatune.api.hosts import open_host as open_host
     from numatune.api.hosts import open_reader as open_reader
     from numatune.api.looking import topology as topology
+    from numatune.api.outputs import Outputs as Outputs
     from numatune.api.planning import Request as Request
     from numatune.api.planning import load as load
     from numatune.api.planning import load_plan as load_plan
@@ -46,12 +49,14 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "applying": ("Applied", "apply"),
     "explaining": ("explain",),
     "capturing": ("Captured", "capture"),
+    "checking": ("Checked", "check"),
     "confirming": ("Confirmed", "confirm"),
     "drifting": ("clean", "drift"),
     "histories": ("History", "cut_off", "history"),
     "holding": ("hold", "holds", "unhold"),
     "hosts": ("open_host", "open_reader"),
     "looking": ("topology",),
+    "outputs": ("Outputs",),
     "planning": ("Request", "load", "load_plan", "plan", "prepare", "save_plan"),
     "repairing": ("repair",),
     "restoring": ("TakenBack", "proposal", "rollback"),

@@ -11,6 +11,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "profiles": ("profiles", "which profiles there are; show, check and describe them"),
         "plan": ("plan", "what a profile would change here"),
         "drift": ("drift", "what has moved since the last apply, or differs from a profile"),
+        "check": ("check", "the drift check for cron: quiet when clean, one at a time"),
         "verify": ("verify", "a second opinion: test the host against the wanted values"),
         "explain": ("explain", "what a setting is, why it is wanted, what it holds here"),
         "history": ("history", "the runs that changed this host"),

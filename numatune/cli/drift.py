@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         if _is_quiet(args) and api.clean(reader):
             return 0
         found = api.drift(reader, _request(args) if args.profiles else None)
-    _print(found, args)
+    show(found, args)
     return options.exit_code(found.counted, args)
 
 
@@ -92,7 +92,8 @@ def _request(args: argparse.Namespace) -> Request:
     return Request(profiles=tuple(args.profiles), variables=options.variables(args.var))
 
 
-def _print(found: Drift, args: argparse.Namespace) -> None:
+def show(found: Drift, args: argparse.Namespace) -> None:
+    """Print a drift as the options ask for: JSON, or what differs."""
     from numatune.cli.output import remark, say, say_json
 
     if args.json:

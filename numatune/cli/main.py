@@ -14,11 +14,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from numatune.errors import NumatuneError
+INTERRUPTED = 130
 
-UNEXPECTED, INTERRUPTED = 3, 130
-
-_LOOKING = frozenset({"plan", "apply", "verify", "drift", "history", "explain", "confirm", "hold", "unhold"})
+_LOOKING = frozenset({"plan", "apply", "verify", "drift", "history", "explain", "check", "confirm", "hold", "unhold"})
 _CHANGING = frozenset({"apply", "rollback"})
 
 
@@ -67,10 +65,11 @@ def _ours(words: Sequence[str]) -> Sequence[str]:
 
 def _report(error: Exception, *, as_json: bool) -> int:
     from numatune.errors import NumatuneError
+    from numatune.views import error_json
 
     if isinstance(error, NumatuneError):
         if as_json:
-            say_json({"error": _as_data(error)})
+            say_json({"error": error_json.known(error)})
         else:
             for line in str(error).splitlines():
                 remark(f"numatune: {line}")
@@ -79,19 +78,10 @@ def _report(error: Exception, *, as_json: bool) -> int:
     message = f"unexpected {type(error).__name__}: {error}"
     hint = f"the trace is in {log}; please report it"
     if as_json:
-        problem = {"where": "", "found": message, "accepted": "", "hint": hint}
-        say_json({"error": {"code": UNEXPECTED, "kind": type(error).__name__, "problems": [problem]}})
+        say_json({"error": error_json.unexpected(error, message, hint)})
     else:
         remark(f"numatune: {message} ({hint})")
-    return UNEXPECTED
-
-
-def _as_data(error: NumatuneError) -> dict[str, object]:
-    problems = [
-        {"where": problem.where, "found": problem.found, "accepted": problem.accepted, "hint": problem.hint}
-        for problem in error.problems
-    ]
-    return {"code": error.exit_code, "kind": type(error).__name__, "problems": problems}
+    return error_json.UNEXPECTED
 
 
 def _write_trace(error: Exception) -> str:

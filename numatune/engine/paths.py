@@ -20,6 +20,14 @@ def lock(root: str = "/") -> str:
     return _below(root, _LOCK)
 
 
+def check(root: str = "/") -> str:
+    """The lock file of the scheduled check. Who may not write beside the lock has one of their own."""
+    folder = os.path.dirname(lock(root))  # noqa: PTH120  # pathlib costs a start-up
+    if os.geteuid() == 0 or os.access(folder, os.W_OK):
+        return f"{folder}/check.lock"
+    return f"{os.environ.get('XDG_RUNTIME_DIR') or '/tmp'}/numatune-check-{os.geteuid()}.lock"  # noqa: S108  # opened without following links, and only if it is the caller's
+
+
 def runs(state_folder: str) -> str:
     """The folder of the journals: 000001.jsonl, one a run."""
     return f"{state_folder}/runs"

@@ -99,7 +99,7 @@ def save(path: str, beside: Sequence[str], answers: list[list[Any]]) -> int:
     """
     from numatune.host.local import LocalHost  # noqa: PLC0415  # a check only reads
 
-    data = {"format": FORMAT, "numatune": __version__, "beside": [*map(_identity, beside)], "answers": answers}
+    data = {"format": FORMAT, "numatune": __version__, "beside": [*map(identity, beside)], "answers": answers}
     return LocalHost().replace(os.path.abspath(path), json.dumps(data, separators=(",", ":")), 0o644)  # noqa: PTH100  # pathlib costs a start-up
 
 
@@ -116,7 +116,7 @@ def holds(path: str, beside: Sequence[str], reader: Reader) -> bool:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123  # pathlib costs a start-up
             data = json.load(file)
         goes_with = (data["format"], data["numatune"], data["beside"])
-        if goes_with != (FORMAT, __version__, [*map(_identity, beside)]):
+        if goes_with != (FORMAT, __version__, [*map(identity, beside)]):
             return False
         return all(_answer(method, argument, reader) == answer for method, argument, answer in data["answers"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -154,7 +154,7 @@ def _kept(path: str, found: Stat | None) -> list[int] | None:
     return [found.mode, 0 if path.startswith("/proc/") else found.inode, found.uid, found.read_only]
 
 
-def _identity(path: str) -> list[int] | None:
+def identity(path: str) -> list[int] | None:
     """Which file this is, in this version: each replacement changes it. None: there is none."""
     try:
         found = os.stat(path)  # noqa: PTH116  # pathlib costs a start-up

@@ -25,7 +25,7 @@ def drift(found: Drift, style: Style, *, verbose: bool = False) -> str:
     if not rows:
         return ""
     width = max(len(row.change.setting.id) for row in rows)
-    lines = [_line(row, width, style) for row in rows]
+    lines = [line(row, width, style) for row in rows]
     return "\n".join([*lines, _summary(found, style)])
 
 
@@ -35,18 +35,19 @@ def notes(found: Drift) -> list[str]:
     return [*made, "the host was restarted since the last apply"] if found.rebooted and found.counted else made
 
 
+def line(row: DriftRow, width: int, style: Style) -> str:
+    """One row: its letters, its id in `width` columns, what it held and holds, what apply would do, who sets it too."""
+    letters = "".join(style.paint(letter, _PAINTS[letter]) if letter in _PAINTS else letter for letter in row.letters)
+    told = ", ".join(filter(None, (_outlook(row), row.change.held, row.note, *_owners(row))))
+    text = f"{row.change.setting.id:{width}}  {_values(row)}"
+    return f"{letters} {style.spell(f'{text}; {told}' if told else text)}"
+
+
 def repaired(row: DriftRow) -> str:
     """One repair, for a log: ``put back sysctl:vm.swappiness: 60 -> 10; also set by tuned (pid 812)``, or why not."""
     change = row.change
     who = "".join(f"; {text}" for text in (row.note, *_owners(row)) if text)
     return f"put back {change.setting.id}: {current(change) or 'gone'} -> {wanted(change.setting)}{who}"
-
-
-def _line(row: DriftRow, width: int, style: Style) -> str:
-    letters = "".join(style.paint(letter, _PAINTS[letter]) if letter in _PAINTS else letter for letter in row.letters)
-    told = ", ".join(filter(None, (_outlook(row), row.change.held, row.note, *_owners(row))))
-    line = f"{row.change.setting.id:{width}}  {_values(row)}"
-    return f"{letters} {style.spell(f'{line}; {told}' if told else line)}"
 
 
 def _values(row: DriftRow) -> str:
