@@ -39,6 +39,7 @@ _CPUS = (
     _CPU,
     f"{_CPU}/{{online,offline,present,possible,isolated,nohz_full,kernel_max,modalias}}",
     f"{_CPU}/smt/{{active,control}}",
+    "/sys/devices/virtual/workqueue/{cpumask,*/cpumask}",
     f"{_CPU}/cpu[0-9]*",
     f"{_CPU}/cpu[0-9]*/online",
     f"{_CPU}/cpu[0-9]*/topology",

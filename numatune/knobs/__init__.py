@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from numatune.knobs import cpusets, hugepages, irq, kernel_cmdline, services, sysctl, thp, tiering, weighted_interleave
+from numatune.knobs import (
+    cpusets,
+    hugepages,
+    irq,
+    kernel_cmdline,
+    services,
+    sysctl,
+    thp,
+    tiering,
+    weighted_interleave,
+    workqueues,
+)
 from numatune.knobs.base import Knob
 
 KNOBS: tuple[Knob[Any], ...] = (
@@ -13,6 +24,7 @@ KNOBS: tuple[Knob[Any], ...] = (
     hugepages.KNOB,
     weighted_interleave.KNOB,
     irq.KNOB,
+    workqueues.KNOB,
     cpusets.KNOB,
     tiering.KNOB,
     services.KNOB,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from numatune.cpus import CpuSet
+from numatune.knobs import workqueues
 from numatune.knobs.base import Asked, Context
 from numatune.knobs.cpuset_groups import Group, parent_of
 from numatune.settings.codecs import AnyCodec, Size, Text
@@ -55,6 +56,8 @@ class Rows:
         """The setting of one key of a group. `more`: fields of Setting beside those that follow from name and key."""
         asked = self._asked(name, key)
         after = (*more.pop("after", ()), *self._before(name, key))
+        if key == "partition" and asked.value == "isolated":
+            more["companions"] = (workqueues.watched(self.topology),)
         return Setting(
             id=SettingId(f"cpuset:{name}/{key}"),
             target=target,

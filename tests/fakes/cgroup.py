@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from fakes.kernel import Behaviour, FakeKernel
+from fakes.masks import exclude
 from numatune.compat import override
 from numatune.cpus import CpuSet
 from numatune.settings.codecs import bytes_of
@@ -131,6 +132,15 @@ class CgroupV2(Behaviour):
             self.spread(kernel, root)
         return code
 
+    def _isolated(self, kernel: FakeKernel, folder: str) -> CpuSet:
+        """CPUs of all isolated partitions below a group."""
+        found = CpuSet()
+        for child in children(kernel, folder):
+            if kernel.files.get(f"{child}/cpuset.cpus.partition") == "isolated\n":
+                found |= CpuSet.parse(kernel.files[f"{child}/cpuset.cpus.effective"])
+            found |= self._isolated(kernel, child)
+        return found
+
     def _subtree(self, kernel: FakeKernel, folder: str, text: str) -> int:
         path, offered = f"{folder}/cgroup.subtree_control", kernel.files[f"{folder}/cgroup.controllers"].split()
         held = set(kernel.files[path].split())
@@ -194,7 +204,10 @@ class CgroupV2(Behaviour):
 
     def spread(self, kernel: FakeKernel, folder: str, given: dict[str, CpuSet] | None = None) -> None:
         """Work out what is in force in a group and below it: what it asks of what it is given, or all of that."""
-        given = given or bounds(kernel)
+        if given is None:
+            self.spread(kernel, folder, bounds(kernel))
+            exclude(kernel, self._isolated(kernel, folder))
+            return
         below = dict(given)
         taken = CpuSet()
         for child in children(kernel, folder):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fakes.masks import workqueues
 from fakes.tree_devices import devices
 from fakes.tree_kernel import cgroups, sysctls, thp
 from fakes.tree_memory import weighted_interleave
@@ -132,6 +133,7 @@ def host_tree(  # noqa: PLR0913  # a host has that many properties, and cases na
     tree.update(_node_lists(shape))
     tree.update(_memory(shape, tiers or {}))
     tree.update(weighted_interleave(kernel, shape.memory, bandwidths or {}))
+    tree.update(workqueues(kernel, shape.online, shape.width))
     tree.update(_identity(shape, arch, virt, distribution, cmdline, systemd=systemd))
     tree.update(cgroups(cgroup, shape.online, CpuSet(with_memory), systemd=systemd))
     tree.update(sysctls(kernel, sysctl or {}, numa=len(ids) > 1, hugepages=shape.hugepages.get(2048, 0) * len(full)))

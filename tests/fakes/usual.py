@@ -6,6 +6,7 @@ from fakes.cgroup import CgroupV1, CgroupV2
 from fakes.hugepages import Hugepages
 from fakes.irq import Interrupts
 from fakes.kernel import Behaviour
+from fakes.masks import Workqueues
 from fakes.memory import Weights
 from fakes.pairs import Pairs
 from fakes.refusals import Sysctls, WatchdogMask
@@ -15,6 +16,7 @@ from fakes.thp import Choices, Flags
 USUAL: tuple[Behaviour, ...] = (
     Choices(),
     Weights(),
+    Workqueues(),
     Flags(),
     Pairs(),
     WatchdogMask(),
