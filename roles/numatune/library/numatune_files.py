@@ -1,0 +1,233 @@
+#!/usr/bin/python
+# SPDX-License-Identifier: Apache-2.0
+"""Keep a set of small files on a host as they are wanted, with the systemd timers among them."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: numatune_files
+short_description: Keep a set of small files and systemd timers as wanted
+description:
+  - One task for all files of a role. What an earlier task wrote and this one no longer names goes, and what was there
+    before comes back.
+  - A timer among them is enabled and started; before its file goes, it is stopped.
+options:
+  files:
+    description:
+      - The whole set, by folder, then by name; the values are the texts. Empty takes all of them away.
+      - They belong to root and can be read by everybody.
+    type: dict
+    default: {}
+  timers:
+    description: Names of the systemd timers among the files that are to run.
+    type: list
+    elements: str
+    default: []
+  manifest:
+    description: File that remembers the set, and what the files took the place of.
+    type: path
+    required: true
+attributes:
+  check_mode: {support: full, description: Says what it would write and remove.}
+  diff_mode: {support: full, description: The text of each file before and after.}
+author: [numatune developers (@numatune)]
+"""
+
+EXAMPLES = r"""
+- name: Put a site's profile
+  numatune_files:
+    manifest: /opt/numatune/files.json
+    files:
+      /etc/numatune/profiles:
+        site.yaml: "{{ lookup('ansible.builtin.file', 'site.yaml', rstrip=false) }}"
+
+- name: Take everything back that the task above put there
+  numatune_files:
+    manifest: /opt/numatune/files.json
+"""
+
+RETURN = r"""
+paths:
+  description: Files that were written or removed.
+  returned: always
+  type: list
+  elements: str
+"""
+
+import contextlib
+import json
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Optional
+
+from ansible.module_utils.basic import AnsibleModule
+
+MODE = 0o644
+CRON = Path("/etc/cron.d")
+UNITS = Path("/etc/systemd/system")
+SYSTEMD_RUNS = Path("/run/systemd/system")
+
+# Text and permissions of a file; None: it is not there.
+Whole = Optional[tuple[str, int]]
+
+ARGUMENTS = {
+    "files": {"type": "dict", "default": {}},
+    "timers": {"type": "list", "elements": "str", "default": []},
+    "manifest": {"type": "path", "required": True},
+}
+
+
+def main() -> None:
+    """Compare, write, remove, start."""
+    os.umask(0o022)
+    module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
+    wanted = {
+        Path(folder) / Path(name).name: (text, MODE)
+        for folder, texts in module.params["files"].items()
+        for name, text in texts.items()
+    }
+    manifest = Manifest(Path(module.params["manifest"]))
+    to_be = {**manifest.originals, **wanted}
+    differing = {path: whole for path, whole in to_be.items() if held(path) != whole}
+    diff = [difference(path, held(path), whole) for path, whole in sorted(differing.items())]
+    timers = Timers(module)
+    if not module.check_mode:
+        manifest.remember(differing.keys() & wanted.keys())
+        timers.stop(path for path in differing if path not in wanted)
+        for path, whole in differing.items():
+            put(path, whole)
+        timers.reload(differing)
+    started = timers.start({path.name for path in differing})
+    if not module.check_mode:
+        manifest.forget(set(manifest.originals) - set(wanted))
+    if any(path.parent == CRON for path in wanted) and not has_cron(module):
+        module.warn(f"no cron on this host looks into {CRON}: install one, or use a timer")
+    module.exit_json(changed=bool(differing or started), paths=[str(path) for path in sorted(differing)], diff=diff)
+
+
+class Manifest:
+    """What the files of the set took the place of, and which folders were made for them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        told = held(path)
+        known = json.loads(told[0]) if told else {"originals": {}, "folders": []}
+        self.folders = [Path(folder) for folder in known["folders"]]
+        self.originals: dict[Path, Whole] = {
+            Path(path): (whole[0], whole[1]) if whole else None for path, whole in known["originals"].items()
+        }
+
+    def remember(self, paths: Iterable[Path]) -> None:
+        """Note, before it is done, what these take the place of."""
+        for path in sorted(paths):
+            self.originals.setdefault(path, held(path))
+            missing = [folder for folder in path.parents if not folder.is_dir()]
+            self.folders += [folder for folder in missing if folder not in self.folders]
+        self.write()
+
+    def forget(self, paths: Iterable[Path]) -> None:
+        """Let go of what was given back, and of folders of ours that are empty now."""
+        for path in paths:
+            del self.originals[path]
+        for folder in sorted(self.folders, key=lambda folder: len(folder.parts), reverse=True):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        self.folders = [folder for folder in self.folders if folder.is_dir()] if self.originals else []
+        self.write()
+
+    def write(self) -> None:
+        """Keep the note; an empty set needs none."""
+        known = {
+            "folders": [str(folder) for folder in self.folders],
+            "originals": {str(path): whole for path, whole in self.originals.items()},
+        }
+        whole = (json.dumps(known, indent=1) + "\n", MODE) if self.originals else None
+        if held(self.path) != whole:
+            put(self.path, whole)
+
+
+class Timers:
+    """The timers of systemd."""
+
+    def __init__(self, module: AnsibleModule) -> None:
+        self.module = module
+        self.names: list[str] = module.params["timers"]
+        self.program = module.get_bin_path("systemctl") if SYSTEMD_RUNS.is_dir() else None
+        if self.names and not self.program:
+            module.fail_json(msg=f"systemd does not run here, so {', '.join(self.names)} cannot: use cron")
+
+    def asked(self, *words: str) -> bool:
+        """Whether systemctl agrees."""
+        code, _, _ = self.module.run_command([self.program, "--quiet", *words])
+        return bool(code == 0)
+
+    def call(self, *words: str) -> None:
+        """Run systemctl. Anything but success ends the task."""
+        code, out, err = self.module.run_command([self.program, *words])
+        if code:
+            self.module.fail_json(msg=f"systemctl {' '.join(words)}: {(err or out).strip()}")
+
+    def stop(self, paths: Iterable[Path]) -> None:
+        """Disable and stop the timers whose files are to go."""
+        for path in paths:
+            if self.program and path.suffix == ".timer" and path.exists():
+                self.call("disable", "--now", path.name)
+
+    def reload(self, paths: Iterable[Path]) -> None:
+        """Let systemd read its files again where some of them changed."""
+        if self.program and any(path.parent == UNITS for path in paths):
+            self.call("daemon-reload")
+
+    def start(self, changed: set[str]) -> list[str]:
+        """Enable and start what does not run, and start again what has changed. Names of those."""
+        todo = [name for name in self.names if name in changed or not self.runs(name)]
+        for name in [] if self.module.check_mode else todo:
+            self.call("enable", name)
+            self.call("restart", name)
+        return todo
+
+    def runs(self, name: str) -> bool:
+        """Whether a timer is active, now and after a boot."""
+        return self.asked("is-enabled", name) and self.asked("is-active", name)
+
+
+def has_cron(module: AnsibleModule) -> bool:
+    """Whether a cron is installed, under the names that it has."""
+    return any(module.get_bin_path(name) for name in ("cron", "crond"))
+
+
+def difference(path: Path, before: Whole, after: Whole) -> Mapping[str, Any]:
+    """A file's part of Ansible's diff."""
+    texts = {"before": before[0] if before else "", "after": after[0] if after else ""}
+    return {"before_header": str(path), "after_header": str(path), **texts}
+
+
+def held(path: Path) -> Whole:
+    """What a file holds."""
+    try:
+        with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+            return file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+    except FileNotFoundError:
+        return None
+
+
+def put(path: Path, whole: Whole) -> None:
+    """Write a file in one step, with the folders on the way; None removes it."""
+    if whole is None:
+        path.unlink(missing_ok=True)
+        return
+    text, mode = whole
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.numatune-{os.getpid()}")
+    with part.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+        file.write(text)
+        os.fchmod(file.fileno(), mode)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+
+
+if __name__ == "__main__":
+    main()
