@@ -1,5 +1,6 @@
 """Where a profile's name leads: a path, then /etc/numatune/profiles, then what is shipped.
 
+NUMATUNE_PROFILES_DIR takes the place of /etc/numatune/profiles, to plan with profiles that are not there yet.
 Shipped profiles lie inside the wheel; an editable install has them in the checkout beside the package.
 """
 
@@ -13,7 +14,7 @@ from typing import Final, Literal
 from numatune.errors import Problem, ProfileError, did_you_mean
 from numatune.profile.reader import MAX_BYTES
 
-ETC: Final = "/etc/numatune/profiles"
+ETC: Final = os.environ.get("NUMATUNE_PROFILES_DIR") or "/etc/numatune/profiles"
 Origin = Literal["path", "etc", "shipped"]
 
 
