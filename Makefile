@@ -3,18 +3,19 @@
 
 PROFILE ?= llm-inference
 # The system's own Python where it is new enough: every user can run it, as the tests without root do.
-PYTHON  ?= $(firstword $(foreach python,/usr/bin/python3 python3,$(shell $(python) -c 'import sys; \
+OWN     := $(firstword $(foreach python,/usr/bin/python3 python3,$(shell $(python) -c 'import sys; \
     print("$(python)" if sys.version_info >= (3, 11) else "")' 2>/dev/null)) python3)
+PYTHON  ?= $(OWN)
 VENV    ?= .venv
 RUN     := $(VENV)/bin/numatune
 PIP     := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 APT     := DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0
 
 .DEFAULT_GOAL := help
-.PHONY: help apply plan test lint unit bench lab clean
+.PHONY: help apply plan test lint unit bench lab wheelhouse clean
 
 help:  ## show this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 apply: $(VENV)/.runtime  ## tune this host: diff, apply, verify (PROFILE=llm-inference)
 	$(RUN) apply $(PROFILE) --yes --differences-ok
@@ -42,6 +43,20 @@ SHAPE ?= nps2
 lab: .build/apt-lab  ## a shell in a virtual multi-node machine with this checkout's numatune (SHAPE=nps2; root)
 	@PYTHONPATH=tests $(PYTHON) -m lab $(SHAPE)
 
+# PYTHON is the hosts' here, a version. pip's tags are of glibc 2.28 and older: RHEL 8, Debian 10, Ubuntu 20.04 and later.
+ARCH ?= x86_64
+DIST ?= dist
+FOR   = $(or $(filter 3.%,$(PYTHON)),$(shell $(OWN) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
+SET   = $(shell sed -n 's/^version = "\(.*\)"/numatune-\1/p' pyproject.toml)-cp$(subst .,,$(FOR))-$(ARCH)
+TAGS  = $(foreach glibc,2014 _2_17 _2_28,--platform manylinux$(glibc)_$(ARCH))
+wheelhouse: .build/pip/bin/pip  ## all wheels for hosts without a network (PYTHON=3.13 ARCH=x86_64|aarch64)
+	rm -rf $(DIST)/$(SET) $(DIST)/$(SET).tar
+	.build/pip/bin/pip --quiet wheel --no-deps --wheel-dir $(DIST)/$(SET) .
+	.build/pip/bin/pip --quiet download --dest $(DIST)/$(SET) --only-binary :all: --implementation cp \
+	    --python-version $(FOR) $(TAGS) $(DIST)/$(SET)/numatune-*.whl
+	tar --create --file $(DIST)/$(SET).tar --directory $(DIST) --sort name --owner 0 --group 0 --numeric-owner $(SET)
+	@echo "$(DIST)/$(SET).tar"
+
 clean:
 	rm -rf $(VENV) .build dist
 
@@ -54,6 +69,10 @@ $(VENV)/bin/python:
 	    $(APT) install -y --no-install-recommends python3-venv >/dev/null; } || \
 	    { echo "python3-venv is missing: apt-get install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+
+.build/pip/bin/pip:
+	@$(MAKE) --no-print-directory VENV=.build/pip PYTHON=$(OWN) .build/pip/bin/python
+	.build/pip/bin/pip --quiet --disable-pip-version-check install --upgrade 'pip>=25.1'
 
 $(VENV)/.runtime: pyproject.toml | $(VENV)/bin/python
 	$(PIP) install --editable .
