@@ -18,6 +18,11 @@ options:
       - They belong to root and can be read by everybody.
     type: dict
     default: {}
+  made:
+    description: Files that what is in the set writes by itself. They go when they are not named any more.
+    type: list
+    elements: str
+    default: []
   timers:
     description: Names of the systemd timers among the files that are to run.
     type: list
@@ -74,6 +79,7 @@ Whole = Optional[tuple[str, int]]
 
 ARGUMENTS = {
     "files": {"type": "dict", "default": {}},
+    "made": {"type": "list", "elements": "str", "default": []},
     "timers": {"type": "list", "elements": "str", "default": []},
     "manifest": {"type": "path", "required": True},
 }
@@ -89,19 +95,20 @@ def main() -> None:
         for name, text in texts.items()
     }
     manifest = Manifest(Path(module.params["manifest"]))
-    to_be = {**manifest.originals, **wanted}
+    made = [Path(path) for path in module.params["made"]] if wanted else []
+    to_be = {**manifest.originals, **dict.fromkeys(set(manifest.made) - set(made)), **wanted}
     differing = {path: whole for path, whole in to_be.items() if held(path) != whole}
     diff = [difference(path, held(path), whole) for path, whole in sorted(differing.items())]
     timers = Timers(module)
     if not module.check_mode:
-        manifest.remember(differing.keys() & wanted.keys())
+        manifest.remember(differing.keys() & wanted.keys(), made)
         timers.stop(path for path in differing if path not in wanted)
         for path, whole in differing.items():
             put(path, whole)
         timers.reload(differing)
     started = timers.start({path.name for path in differing})
     if not module.check_mode:
-        manifest.forget(set(manifest.originals) - set(wanted))
+        manifest.forget(set(manifest.originals) - set(wanted), made)
     if any(path.parent == CRON for path in wanted) and not has_cron(module):
         module.warn(f"no cron on this host looks into {CRON}: install one, or use a timer")
     module.exit_json(changed=bool(differing or started), paths=[str(path) for path in sorted(differing)], diff=diff)
@@ -113,22 +120,25 @@ class Manifest:
     def __init__(self, path: Path) -> None:
         self.path = path
         told = held(path)
-        known = json.loads(told[0]) if told else {"originals": {}, "folders": []}
+        known = json.loads(told[0]) if told else {"originals": {}, "folders": [], "made": []}
         self.folders = [Path(folder) for folder in known["folders"]]
+        self.made = [Path(path) for path in known["made"]]
         self.originals: dict[Path, Whole] = {
             Path(path): (whole[0], whole[1]) if whole else None for path, whole in known["originals"].items()
         }
 
-    def remember(self, paths: Iterable[Path]) -> None:
-        """Note, before it is done, what these take the place of."""
+    def remember(self, paths: Iterable[Path], made: list[Path]) -> None:
+        """Note, before it is done, what these take the place of, and what will be written by itself."""
+        self.made = sorted({*self.made, *made})
         for path in sorted(paths):
             self.originals.setdefault(path, held(path))
             missing = [folder for folder in path.parents if not folder.is_dir()]
             self.folders += [folder for folder in missing if folder not in self.folders]
         self.write()
 
-    def forget(self, paths: Iterable[Path]) -> None:
-        """Let go of what was given back, and of folders of ours that are empty now."""
+    def forget(self, paths: Iterable[Path], made: list[Path]) -> None:
+        """Let go of what was given back, and of folders of ours that are empty now. `made`: what is still written."""
+        self.made = made
         for path in paths:
             del self.originals[path]
         for folder in sorted(self.folders, key=lambda folder: len(folder.parts), reverse=True):
@@ -141,6 +151,7 @@ class Manifest:
         """Keep the note; an empty set needs none."""
         known = {
             "folders": [str(folder) for folder in self.folders],
+            "made": [str(path) for path in self.made],
             "originals": {str(path): whole for path, whole in self.originals.items()},
         }
         whole = (json.dumps(known, indent=1) + "\n", MODE) if self.originals else None
