@@ -61,6 +61,7 @@ _NODES = (
     "/sys/kernel/mm/mempolicy/weighted_interleave/*",
     "/sys/kernel/mm/hugepages/hugepages-*/{nr_hugepages,nr_overcommit_hugepages,free_hugepages}",
     "/sys/kernel/mm/hugepages/hugepages-*/{surplus_hugepages,resv_hugepages}",
+    "/sys/kernel/mm/ksm/*",
     _THP,
     f"{_THP}/*",
     f"{_THP}/khugepaged/*",

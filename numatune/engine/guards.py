@@ -6,10 +6,10 @@ from typing import assert_never
 
 from numatune.host.protocol import Reader
 from numatune.settings.codecs import bytes_of
-from numatune.settings.model import FitsFree, Guard, NotBelow, Refuse, Unpopulated
+from numatune.settings.model import FitsFree, Guard, NotBelow, Refuse, Unpopulated, Zero
 
 
-def figure(guard: Guard, want: str, have: str | None, reader: Reader) -> str:
+def figure(guard: Guard, want: str, have: str | None, reader: Reader) -> str:  # noqa: PLR0911  # one a guard
     """Why `want` is not written over `have` without leave, in words and numbers; "" when nothing speaks against it."""
     match guard:
         case Refuse(figure=said):
@@ -29,6 +29,9 @@ def figure(guard: Guard, want: str, have: str | None, reader: Reader) -> str:
             return (
                 f"{folder} holds {len(held)} processes itself, and a cgroup with controllers for its children must not"
             )
+        case Zero(file=path, why=why):
+            count = _number(reader.read(path).text)
+            return f"{count} {why}" if count else ""
         case _:
             assert_never(guard)
 

@@ -9,6 +9,7 @@ from numatune.knobs import (
     hugepages,
     irq,
     kernel_cmdline,
+    ksm,
     services,
     sysctl,
     thp,
@@ -21,6 +22,7 @@ from numatune.knobs.base import Knob
 KNOBS: tuple[Knob[Any], ...] = (
     sysctl.KNOB,
     thp.KNOB,
+    ksm.KNOB,
     hugepages.KNOB,
     weighted_interleave.KNOB,
     irq.KNOB,

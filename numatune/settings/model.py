@@ -91,7 +91,15 @@ class Unpopulated:
     folder: str
 
 
-Guard = Refuse | FitsFree | NotBelow | Unpopulated
+@dataclass(frozen=True, slots=True)
+class Zero:
+    """The number in `file` must be 0: the kernel takes the write only then. `why` follows the number, in words."""
+
+    file: str
+    why: str
+
+
+Guard = Refuse | FitsFree | NotBelow | Unpopulated | Zero
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from fakes.tree_kernel import version
 
+KSM = "/sys/kernel/mm/ksm"
 WEIGHTS = "/sys/kernel/mm/mempolicy/weighted_interleave"
 
 
@@ -33,3 +34,22 @@ def reduced(bandwidths: Mapping[int, int]) -> dict[int, int]:
     """Weights in proportion to bandwidths, at most 32 (near what Linux mm/mempolicy.c makes of them)."""
     most = max(bandwidths.values(), default=1)
     return {node: max(1, round(32 * speed / most)) for node, speed in bandwidths.items()}
+
+
+def ksm(kernel: str) -> dict[str, str]:
+    """Merging that is switched off, with nothing merged."""
+    files = {
+        "run": "0",
+        "merge_across_nodes": "1",
+        "max_page_sharing": "256",
+        "use_zero_pages": "0",
+        "pages_to_scan": "100",
+        "sleep_millisecs": "20",
+        "pages_shared": "0",
+        "pages_sharing": "0",
+    }
+    if version(kernel) >= (6, 7):
+        files["smart_scan"] = "1"
+    if version(kernel) >= (6, 8):
+        files["advisor_mode"] = "[none] scan-time"
+    return {f"{KSM}/{name}": f"{text}\n" for name, text in files.items()}

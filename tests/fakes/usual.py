@@ -7,7 +7,7 @@ from fakes.hugepages import Hugepages
 from fakes.irq import Interrupts
 from fakes.kernel import Behaviour
 from fakes.masks import Workqueues
-from fakes.memory import Weights
+from fakes.memory import Ksm, Weights
 from fakes.pairs import Pairs
 from fakes.refusals import Sysctls, WatchdogMask
 from fakes.systemd import Systemd
@@ -16,6 +16,7 @@ from fakes.thp import Choices, Flags
 USUAL: tuple[Behaviour, ...] = (
     Choices(),
     Weights(),
+    Ksm(),
     Workqueues(),
     Flags(),
     Pairs(),

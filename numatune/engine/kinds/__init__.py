@@ -16,6 +16,7 @@ from numatune.engine.kinds import (
     kernel_file,
     nothing,
     owned_file,
+    refusals,
     systemctl,
     unit_property,
     unit_state,
@@ -105,6 +106,8 @@ def refusal(target: Target, code: int) -> tuple[Status, str]:
             known = systemctl.REFUSALS
         case Cgroup() | KernelFile() if cgroup.is_inside(target):
             known = {**_REFUSALS, **cgroup.REFUSALS}
+        case KernelFile():
+            known = {**_REFUSALS, **refusals.of(target)}
         case _:
             known = _REFUSALS
     status, why = known.get(code, (Status.FAILED, os.strerror(code)))

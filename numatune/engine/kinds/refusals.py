@@ -1,0 +1,29 @@
+"""What an errno means at certain kernel files, where it means more than its name says."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Mapping
+
+from numatune.settings.plan import Status
+from numatune.settings.targets import KernelFile
+
+_Meanings = Mapping[int, tuple[Status, str]]
+
+_BY_PATH: tuple[tuple[re.Pattern[str], _Meanings], ...] = (
+    (
+        re.compile(r"/sys/kernel/mm/ksm/pages_to_scan"),
+        {errno.EINVAL: (Status.FAILED, "the advisor chooses it (advisor_mode is scan-time)")},
+    ),
+    (
+        re.compile(r"/sys/kernel/mm/mempolicy/weighted_interleave/(?:auto|__auto_type)"),
+        {errno.ENODEV: (Status.UNSUPPORTED, "the firmware tells no bandwidths (HMAT, CDAT)")},
+    ),
+)
+"""Each with the source that says so: Linux mm/ksm.c, mm/mempolicy.c."""
+
+
+def of(target: KernelFile) -> _Meanings:
+    """What is known of one file's refusals besides what holds for all."""
+    return next((known for pattern, known in _BY_PATH if pattern.fullmatch(target.paths[0])), {})
