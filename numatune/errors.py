@@ -7,6 +7,7 @@ NumatuneError                 exit 1   anything that we know how to explain
 ├── StateError                         journal or applied set unreadable, of a newer format, or no room for it
 ├── MovedError                         the host is no longer what the saved plan was made from
 ├── PrivilegeError                     needs root
+├── LaunchError                        no placement of a process that its policy allows
 ├── LockedError               exit 75  another run holds the lock
 └── UsageError                exit 64  wrong command line
 """
@@ -90,6 +91,10 @@ class MovedError(NumatuneError):
 
 class PrivilegeError(NumatuneError):
     """The command needs root."""
+
+
+class LaunchError(NumatuneError):
+    """There is no placement that the policy allows: `run` starts the command unbound, under `strict` not at all."""
 
 
 class LockedError(NumatuneError):
