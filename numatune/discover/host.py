@@ -12,10 +12,12 @@ from numatune.discover.interrupts import interrupts
 from numatune.discover.machine import machine
 from numatune.discover.nodes import BASE as NODE_BASE
 from numatune.discover.nodes import hugepage_sizes, nodes
+from numatune.discover.power import power
 from numatune.discover.services import irqbalance
 from numatune.discover.thp import thp
 from numatune.host.protocol import Reader
 from numatune.topology.model import Cgroups, Irqbalance, Section, Thp, Topology
+from numatune.topology.power import Power
 from numatune.topology.resolve import resolve
 
 ALL = frozenset(Section)
@@ -42,6 +44,7 @@ def discover_host(reader: Reader, sections: Collection[Section] | None = None) -
         cgroups=cgroups(reader) if Section.CGROUPS in wanted else Cgroups(),
         thp=thp(reader) if Section.THP in wanted else Thp(),
         irqbalance=irqbalance(reader) if Section.SERVICES in wanted else Irqbalance(),
+        power=power(reader, processors.online) if Section.POWER in wanted else Power(),
         hugepage_sizes=hugepage_sizes(reader) if Section.NODES in wanted else (),
         fingerprint=fingerprint_of(reader),
         numa=reader.stat(NODE_BASE) is not None,

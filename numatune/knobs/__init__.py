@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from numatune.knobs import (
+    cpufreq,
     cpusets,
     hugepages,
     irq,
@@ -29,6 +30,7 @@ KNOBS: tuple[Knob[Any], ...] = (
     workqueues.KNOB,
     cpusets.KNOB,
     tiering.KNOB,
+    cpufreq.KNOB,
     services.KNOB,
     kernel_cmdline.KNOB,
 )

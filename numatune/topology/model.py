@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from numatune.cpus import CpuSet
+from numatune.topology.power import Power
 
 NodeKind = Literal["cpu+mem", "cpu-only", "memory-only", "empty"]
 DeviceKind = Literal["accelerator", "nic", "nvme", "infiniband", "other"]
@@ -29,6 +30,7 @@ class Section(enum.StrEnum):
     CGROUPS = "cgroups"
     THP = "thp"
     SERVICES = "services"
+    POWER = "power"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +207,7 @@ class Topology:
     cgroups: Cgroups = field(default_factory=Cgroups)
     thp: Thp = field(default_factory=Thp)
     irqbalance: Irqbalance = field(default_factory=Irqbalance)
+    power: Power = field(default_factory=Power)
     hugepage_sizes: tuple[int, ...] = ()  # kB, offered by this kernel
     fingerprint: str = ""
     numa: bool = True  # False: the kernel has no node directory; `nodes` then holds no node that it did not name

@@ -6,6 +6,7 @@ from typing import Any
 
 from numatune.cpus import CpuSet
 from numatune.topology.model import Device, Interrupt, Node, Section, Topology
+from numatune.topology.power import Policy
 
 FORMAT = 1
 """Names may be added, none changes its meaning."""
@@ -36,10 +37,25 @@ def topology(found: Topology, root: str = "/") -> dict[str, Any]:
         }
     if Section.THP in found.sections:
         data["thp"] = {"present": found.thp.present, "sizes_kb": list(found.thp.sizes), "files": list(found.thp.files)}
+    if Section.POWER in found.sections:
+        data["cpufreq"] = [_policy(policy) for policy in found.power.policies]
+        data["idle_states"] = [{"name": one.name, "cpus": _set(one.cpus)} for one in found.power.idle_states]
     if Section.SERVICES in found.sections:
         told = found.irqbalance
         data["irqbalance"] = {"unit": told.unit or None, "policy": told.policy or None, "banned": _set(told.banned)}
     return data
+
+
+def _policy(policy: Policy) -> dict[str, Any]:
+    return {
+        "policy": policy.id,
+        "cpus": _set(policy.cpus),
+        "driver": policy.driver or None,
+        "governors": list(policy.governors),
+        "preferences": list(policy.preferences),
+        "min_khz": policy.lowest,
+        "max_khz": policy.highest,
+    }
 
 
 def _host(found: Topology, root: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fakes import power
 from fakes.masks import workqueues
 from fakes.tree_devices import devices
 from fakes.tree_kernel import cgroups, sysctls, thp
@@ -85,6 +86,9 @@ def host_tree(  # noqa: PLR0913  # a host has that many properties, and cases na
     remapping: bool = False,
     kernel: str = "6.12.0",
     arch: str = "x86_64",
+    cpufreq: str = "",
+    cpus_per_policy: int = 1,
+    idle_states: Sequence[str] = (),
     virt: str = "none",
     distribution: str = "debian 13",
     cmdline: str = "BOOT_IMAGE=/vmlinuz quiet",
@@ -105,6 +109,8 @@ def host_tree(  # noqa: PLR0913  # a host has that many properties, and cases na
     bandwidths     node -> MB/s as HMAT tells it; default: the firmware has no HMAT
     nics, accelerators, nvmes, infiniband   how many, spread over the nodes with CPUs, or one mapping each: see
                    tree_devices.devices
+    cpufreq        "intel_pstate", "acpi-cpufreq", "" for none; a policy has `cpus_per_policy`
+    idle_states    names of those that every CPU has
     virt           "none", or what a hypervisor calls itself ("kvm")
     cgroup         "v2", "v1", "hybrid", "none"
     sysctl         key -> text laid over the kernel's defaults; None takes one away
@@ -133,6 +139,9 @@ def host_tree(  # noqa: PLR0913  # a host has that many properties, and cases na
     tree.update(_node_lists(shape))
     tree.update(_memory(shape, tiers or {}))
     tree.update(weighted_interleave(kernel, shape.memory, bandwidths or {}))
+    tree.update(power.cpuidle(idle_states, shape.online))
+    if cpufreq:
+        tree.update(power.cpufreq(cpufreq, shape.online, cpus_per_policy))
     tree.update(workqueues(kernel, shape.online, shape.width))
     tree.update(_identity(shape, arch, virt, distribution, cmdline, systemd=systemd))
     tree.update(cgroups(cgroup, shape.online, CpuSet(with_memory), systemd=systemd))

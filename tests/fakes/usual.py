@@ -9,6 +9,7 @@ from fakes.kernel import Behaviour
 from fakes.masks import Workqueues
 from fakes.memory import Ksm, Weights
 from fakes.pairs import Pairs
+from fakes.power import Frequencies
 from fakes.refusals import Sysctls, WatchdogMask
 from fakes.systemd import Systemd
 from fakes.thp import Choices, Flags
@@ -18,6 +19,7 @@ USUAL: tuple[Behaviour, ...] = (
     Weights(),
     Ksm(),
     Workqueues(),
+    Frequencies(),
     Flags(),
     Pairs(),
     WatchdogMask(),

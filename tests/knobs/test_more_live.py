@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,6 @@ from numatune.settings.plan import Action, Status
 HOST = LocalHost()
 LAST = CpuSet.parse(HOST.read("/sys/devices/system/cpu/online").text or "0").last
 FLIPPED = {"0": "1", "1": "0", "true": "false", "false": "true"}
-SYS = Path("/sys")
 
 pytestmark = [
     pytest.mark.live,
@@ -34,34 +34,59 @@ CASES = {
         f"workqueues: {{queues: {{writeback: {LAST}}}}}",
         "workqueues:queues/writeback",
     ),
+    "devices/system/cpu/cpu*/power/pm_qos_resume_latency_us": (
+        "cpufreq: {cpuidle: {resume_latency_us: 900}}",
+        "cpufreq:cpu0/resume_latency_us",
+    ),
+    "devices/system/cpu/cpu*/cpuidle/state0/disable": (
+        "cpufreq: {cpuidle: {disable: [POLL]}}",
+        "cpufreq:cpu0/POLL",
+    ),
+    "devices/system/cpu/cpufreq/policy*/scaling_governor": (
+        "cpufreq: {governor: performance}",
+        "cpufreq:policy0/governor",
+    ),
 }
-"""Below /sys: the section that asks for another value (VALUE: the other of two), and its setting."""
+"""Globs below /sys: the section that asks for another value (VALUE: the other of two), and the first file's setting."""
+
+
+@dataclass
+class Asked:
+    """A section and one of its settings, with the text of every file that it may touch."""
+
+    section: str
+    setting: SettingId
+    before: dict[Path, str]
+
+    def now(self) -> dict[Path, str]:
+        return {path: path.read_text(encoding="ascii") for path in self.before}
 
 
 @pytest.fixture(params=CASES)
-def file(request: pytest.FixtureRequest) -> Iterator[Path]:
-    """One that this kernel has; it is as before whatever a test does."""
-    path = SYS / request.param
-    if not path.exists():
+def asked(request: pytest.FixtureRequest) -> Iterator[Asked]:
+    """Of files that this kernel has; they are as before whatever a test does."""
+    section, setting = CASES[request.param]
+    paths = sorted(Path("/sys").glob(request.param))
+    if not paths:
         pytest.skip("this kernel has no such file")
-    if "cpumask" in path.name and LAST == 0:
+    if "cpumask" in request.param and LAST == 0:
         pytest.skip("one CPU has one mask")
-    before = path.read_text(encoding="ascii")
-    yield path
-    if path.read_text(encoding="ascii") != before:
-        path.write_text(before, encoding="ascii")
+    before = {path: path.read_text(encoding="ascii") for path in paths}
+    value = before[paths[0]].strip()
+    yield Asked(section.replace("VALUE", FLIPPED.get(value, value)), SettingId(setting), before)
+    for path, text in before.items():
+        if path.read_text(encoding="ascii") != text:
+            path.write_text(text, encoding="ascii")
 
 
-def test_it_goes_and_comes_back(file: Path, tmp_path: Path):
-    section, name = CASES[str(file.relative_to(SYS))]
-    before = file.read_text(encoding="ascii")
-    section = section.replace("VALUE", FLIPPED.get(before.strip(), before.strip()))
-    road, sid = Road(HOST, tmp_path), SettingId(name)
-
-    planned = road.plan(section)
-    assert (planned[sid].status, planned[sid].action) == (Status.DRIFTED, Action.UPDATE)
-    assert road.apply(planned)[sid].status is Status.OK
-    assert file.read_text(encoding="ascii") != before
-    assert actions(road.plan(section)) == {Action.NONE}
+def test_it_goes_and_comes_back(asked: Asked, tmp_path: Path):
+    road = Road(HOST, tmp_path)
+    planned = road.plan(asked.section)
+    if planned[asked.setting].status is Status.OK:
+        pytest.skip("it is so already")
+    assert (planned[asked.setting].status, planned[asked.setting].action) == (Status.DRIFTED, Action.UPDATE)
+    assert road.apply(planned)[asked.setting].status is Status.OK
+    assert all(text != asked.before[path] for path, text in asked.now().items())
+    assert actions(road.plan(asked.section)) == {Action.NONE}
     assert road.rollback() == ()
-    assert file.read_text(encoding="ascii") == before
+    assert asked.now() == asked.before

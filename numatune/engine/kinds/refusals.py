@@ -20,8 +20,12 @@ _BY_PATH: tuple[tuple[re.Pattern[str], _Meanings], ...] = (
         re.compile(r"/sys/kernel/mm/mempolicy/weighted_interleave/(?:auto|__auto_type)"),
         {errno.ENODEV: (Status.UNSUPPORTED, "the firmware tells no bandwidths (HMAT, CDAT)")},
     ),
+    (
+        re.compile(r".*/cpufreq/policy\d+/energy_performance_preference"),
+        {errno.EBUSY: (Status.FAILED, "under the governor performance no other preference is taken")},
+    ),
 )
-"""Each with the source that says so: Linux mm/ksm.c, mm/mempolicy.c."""
+"""Each with the source that says so: Linux mm/ksm.c, mm/mempolicy.c, drivers/cpufreq/intel_pstate.c."""
 
 
 def of(target: KernelFile) -> _Meanings:
