@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from numatune.api.planning import plan as plan
     from numatune.api.planning import prepare as prepare
     from numatune.api.planning import save_plan as save_plan
+    from numatune.api.reapplying import reapply as reapply
     from numatune.api.repairing import repair as repair
     from numatune.api.restoring import TakenBack as TakenBack
     from numatune.api.restoring import proposal as proposal
@@ -58,6 +59,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "looking": ("topology",),
     "outputs": ("Outputs",),
     "planning": ("Request", "load", "load_plan", "plan", "prepare", "save_plan"),
+    "reapplying": ("reapply",),
     "repairing": ("repair",),
     "restoring": ("TakenBack", "proposal", "rollback"),
     "verifying": ("verify",),

@@ -23,8 +23,12 @@ def why(stored: AppliedSet, reader: Reader) -> str:
 
 
 def settings(stored: AppliedSet, reader: Reader) -> tuple[Setting, ...]:
-    """What the stored profiles want of the host as it is now. Raises ProfileError."""
+    """What the stored profiles want of the host as it is now. Raises ProfileError.
+
+    What makes the set survive a reboot stays as it was written: the boot unit works values out anew, files cannot.
+    """
     from numatune import profile
+    from numatune.api import persisting
     from numatune.discover import discover
     from numatune.engine import applied
     from numatune.topology.resolve import with_names, with_overrides
@@ -35,4 +39,4 @@ def settings(stored: AppliedSet, reader: Reader) -> tuple[Setting, ...]:
         topology = with_overrides(discover(reader, document.reads), document.overrides)
         topology = with_names(topology, applied.interrupt_names(stored))
         resolved.append((part, profile.resolve(document, topology).settings))
-    return applied.compose(resolved)
+    return (*applied.compose(resolved), *persisting.of(stored))

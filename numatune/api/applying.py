@@ -163,7 +163,8 @@ class _Apply:
     def _difference(self) -> tuple[Change, ...]:
         from numatune.api.planning import difference
 
-        return difference(self._settings, self._host, self._options, self._memory)
+        whole = not (self._saved.add or self._saved.keep_released)
+        return difference(self._settings, self._host, self._options, self._memory, whole=whole)
 
     def _take_back(self) -> TakenBack:
         from numatune.api.restoring import take_back
@@ -192,7 +193,7 @@ class _Apply:
         owed = applied.still_owed(saved.plan.changes, saved.released, outcomes)
         if old and saved.add:
             settings = applied.laid_over(old.rows, settings)
-            owed = old.owed
+            owed = tuple({setting.id: setting for setting in (*old.owed, *owed)}.values())
         rows = applied.rows(settings, after, outcomes, old, self._memory.boot_id)
         return applied.made(
             saved.parts,
@@ -204,6 +205,7 @@ class _Apply:
             why=self._start.why,
             run=self._start.run if self._plan.to_do else self._memory.newest,
             owed=owed,
+            program=saved.program,
         )
 
     def _end(self, done: Applied) -> None:

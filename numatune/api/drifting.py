@@ -73,15 +73,22 @@ def from_stored(reader: Reader) -> Drift:
         rows = _rows_and_releases(settings, stored, reader)
     else:
         rows = _rows(stored, memory, reader)
-    rebooted = stored.boot_id != memory.boot_id
-    return Drift(rows, stored.profiles, stored=True, since=stored.when, run=stored.run, anew=changed, rebooted=rebooted)
+    return Drift(
+        rows,
+        stored.profiles,
+        stored=True,
+        since=stored.when,
+        run=stored.run,
+        anew=changed,
+        rebooted=memory.rebooted() and not memory.revived,
+    )
 
 
 def _beside(state: str) -> tuple[str, ...]:
     """The state that a look goes by, besides the host's answers."""
     from numatune.engine import paths
 
-    return paths.applied(state), paths.holds(state)
+    return paths.applied(state), paths.holds(state), paths.boot(state)
 
 
 def _from_profiles(reader: Reader, request: Request) -> Drift:
@@ -100,7 +107,7 @@ def _from_profiles(reader: Reader, request: Request) -> Drift:
         stored=False,
         since=stored.when,
         run=stored.run,
-        rebooted=stored.boot_id != memory.boot_id,
+        rebooted=memory.rebooted() and not memory.revived,
     )
 
 
@@ -138,7 +145,7 @@ def _compared(changes: Sequence[Change], stored: AppliedSet, memory: Memory) -> 
 
     known = {row.setting.id: row for row in stored.rows}
     owed = {setting.id for setting in stored.owed} - known.keys()
-    return compare(changes, known, owed, rebooted=stored.boot_id != memory.boot_id)
+    return compare(changes, known, owed, rebooted=memory.rebooted(), revived=memory.revived)
 
 
 def _options(stored: AppliedSet) -> Options:

@@ -10,7 +10,7 @@ from numatune.compat import TYPE_CHECKING
 if TYPE_CHECKING:
     from numatune.engine.runs import Run
     from numatune.host.protocol import Reader
-    from numatune.settings.applied import AppliedSet, Hold
+    from numatune.settings.applied import AppliedSet, Hold, Revived
     from numatune.settings.journal import Owned
     from numatune.settings.model import SettingId
     from numatune.settings.plan import Remembered
@@ -23,6 +23,7 @@ class Memory:
     remembered  what earlier applies learned by trying, in this boot
     ledger      what is ours, when asked for
     newest      number of the newest run, 0 for none
+    revived     what this boot has made so again
     """
 
     boot_id: str = ""
@@ -31,6 +32,11 @@ class Memory:
     holds: tuple[Hold, ...] = ()
     ledger: Mapping[SettingId, Owned] = field(default_factory=dict)
     newest: int = 0
+    revived: Mapping[SettingId, Revived] = field(default_factory=dict)
+
+    def rebooted(self) -> bool:
+        """Whether the host was restarted since the last apply."""
+        return self.applied is not None and self.applied.boot_id != self.boot_id
 
 
 def listed(reader: Reader) -> tuple[Run, ...]:
@@ -44,7 +50,7 @@ def recall(reader: Reader, *, ledger: bool = False) -> Memory:
     """Everything from the state folder. Raises TrustError, StateError."""
     if not reader.live:
         return Memory()
-    from numatune.engine import applied, paths, runs, store
+    from numatune.engine import applied, paths, revived, runs, store
     from numatune.engine.boot import boot_id
     from numatune.engine.fold import fold
     from numatune.settings.applied import Holds
@@ -53,12 +59,15 @@ def recall(reader: Reader, *, ledger: bool = False) -> Memory:
     boot, stored = boot_id(reader), applied.load(paths.applied(state))
     holds = store.load(paths.holds(state), Holds)
     folder = paths.runs(state)
-    owned = fold(runs.records(runs.choose(listed(reader), every=True).runs)) if ledger and stored else {}
+    again = revived.load(paths.boot(state), boot)
+    chosen = runs.choose(listed(reader), every=True) if ledger and stored else runs.Chosen((), ())
+    owned = revived.overlay(fold(runs.records(chosen.runs)), again, boot, chosen.numbers)
     return Memory(
         boot_id=boot,
         applied=stored,
-        remembered=applied.remembered(stored, boot),
+        remembered={**applied.remembered(stored, boot), **revived.learned(again)},
         holds=holds.holds if holds else (),
         ledger=owned,
         newest=runs.next_number(folder) - 1,
+        revived=again,
     )

@@ -32,6 +32,7 @@ class Request:
     add        to what is applied, instead of in its place
     keep_released  what is no longer wanted stays as it is
     on_error   None: as the profile says
+    persist    whether the set survives a reboot; None: as the last apply chose
     """
 
     profiles: tuple[str, ...]
@@ -44,6 +45,7 @@ class Request:
     add: bool = False
     keep_released: bool = False
     on_error: Literal["continue", "rollback"] | None = None
+    persist: bool | None = None
 
     @property
     def releases(self) -> bool:
@@ -97,7 +99,8 @@ def plan(reader: Reader, request: Request) -> Plan:
 
 
 def prepare(reader: Reader, request: Request) -> SavedPlan:
-    """A plan with all that carrying it out needs."""
+    """A plan with all that carrying it out needs. Raises as `plan`, and TrustError for what a boot would run."""
+    from numatune.api import persisting
     from numatune.api.memory import recall
     from numatune.engine import applied
     from numatune.engine.observe import flat
@@ -108,14 +111,19 @@ def prepare(reader: Reader, request: Request) -> SavedPlan:
     wanted = want(reader, request)
     resolved = wanted.resolved
     memory = recall(reader, ledger=request.releases)
+    if memory.applied and memory.applied.program and not request.releases:
+        memory = recall(reader, ledger=True)
     settings = applied.chosen(resolved.settings, request.only, request.skip)
+    program = persisting.program(request, memory, reader)
+    kept, notes = persisting.rows(settings, request, program, memory, reader)
+    settings += kept
     allowed = request.allow_disruption or resolved.allow_disruption
     options = options_for(request.allow_unsafe, allow_disruption=allowed, retry=request.retry)
-    changes = difference(settings, reader, options, memory)
+    changes = difference(settings, reader, options, memory, whole=request.releases)
     asked = {setting.id for setting in flat(settings)}
     part = Part(resolved.profiles, wanted.document.stored(), request.only, request.skip, resolved.allow_disruption)
     return SavedPlan(
-        Plan(resolved.profiles, host_info(reader, wanted.topology), changes, notes=resolved.notes),
+        Plan(resolved.profiles, host_info(reader, wanted.topology), changes, notes=(*resolved.notes, *notes)),
         _parts(part, request, memory),
         since=memory.newest,
         add=bool(request.add or request.only or request.skip),
@@ -126,6 +134,7 @@ def prepare(reader: Reader, request: Request) -> SavedPlan:
         on_error=request.on_error or resolved.on_error,
         released=tuple(change.setting.id for change in changes if change.setting.id not in asked),
         applied=applied.named(memory.applied),
+        program=program,
     )
 
 
@@ -162,8 +171,15 @@ def want(reader: Reader, request: Request) -> Wanted:
     return Wanted(document, topology, profile.resolve(document, topology))
 
 
-def difference(settings: Sequence[Setting], reader: Reader, options: Options, memory: Memory) -> tuple[Change, ...]:
-    """The rows of a plan, in the order of writing, watched companions and what is released included."""
+def difference(
+    settings: Sequence[Setting], reader: Reader, options: Options, memory: Memory, *, whole: bool = True
+) -> tuple[Change, ...]:
+    """The rows of a plan, in the order of writing, watched companions and what is released included.
+
+    whole  the settings take the place of all that is applied; else only what made the old set survive a reboot is
+           released where the new one has no need of it
+    """
+    from numatune.api import persisting
     from numatune.engine import holds, when
     from numatune.engine.diff import diff
     from numatune.engine.observe import flat, observe
@@ -173,7 +189,8 @@ def difference(settings: Sequence[Setting], reader: Reader, options: Options, me
     wanted = flat(settings)
     rows = diff(wanted, observe(wanted, reader), options, memory.remembered)
     if memory.ledger and memory.applied:
-        old = (*memory.applied.settings, *memory.applied.owed)
+        stored = memory.applied
+        old = (*stored.settings, *stored.owed) if whole else persisting.of(stored)
         rows = order((*rows, *released(old, wanted, memory.ledger, reader, options, memory.boot_id)))
     return holds.respect(rows, memory.holds, when.stamp())
 

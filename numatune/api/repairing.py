@@ -33,16 +33,17 @@ def _repaired(host: Host) -> Drift:
     from dataclasses import replace
 
     from numatune.api.drifting import from_stored
-    from numatune.engine import paths, repair, runs, when
+    from numatune.engine import paths, repair, revived, runs, when
     from numatune.engine.boot import boot_id
     from numatune.engine.fold import fold
 
     found = from_stored(host)
     if not found.counted:
         return found
-    chosen = runs.choose(runs.listed(paths.runs(paths.state(host.root))), every=True)
-    records = runs.records(chosen.runs)
-    ledger, boot, files = fold(records), boot_id(host), {run.number: run for run in chosen.runs}
+    state, boot = paths.state(host.root), boot_id(host)
+    chosen = runs.choose(runs.listed(paths.runs(state)), every=True)
+    records, files = runs.records(chosen.runs), {run.number: run for run in chosen.runs}
+    ledger = revived.overlay(fold(records), revived.load(paths.boot(state), boot), boot)
     often = repair.repairs(records, when.stamp(-when.DAY))
     todo: dict[SettingId, tuple[DriftRow, Run]] = {}
     notes: dict[SettingId, str] = {}
@@ -80,7 +81,7 @@ def _put_back(todo: Mapping[SettingId, tuple[DriftRow, Run]], host: Host) -> dic
     for sid, (row, run) in todo.items():
         journal.note(run.path, Repaired(sid, when.stamp(), row.change.seen.text))
     start = runs.head(paths.runs(paths.state(host.root)), "repair", boot_id(host))
-    outcomes = {outcome.id: outcome for outcome in execute(changes, host, _Unwritten(), start)}
+    outcomes = {outcome.id: outcome for outcome in execute(changes, host, Unwritten(), start)}
     for row, _ in todo.values():
         log.line(f"repair by {start.who}: {repaired(_marked(row, {}, outcomes))}")
     return outcomes
@@ -103,7 +104,7 @@ def _marked(row: DriftRow, notes: Mapping[SettingId, str], outcomes: Mapping[Set
     return replace(row, note=f"could not be put back: {outcome.reason or outcome.status}")
 
 
-class _Unwritten:
+class Unwritten:
     """A repair is no run: it is noted in the run that it restores, and that run's originals stay what they are."""
 
     def append(self, record: object, *, sync: bool = False) -> None:

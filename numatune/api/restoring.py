@@ -116,14 +116,15 @@ def _chosen(reader: Reader, since: int | None, *, every: bool) -> Chosen:
 
 
 def _proposed(reader: Reader, chosen: Chosen) -> TakenBack:
-    from numatune.engine import runs
+    from numatune.engine import paths, revived, runs
     from numatune.engine.fold import fold
     from numatune.engine.observe import observe
     from numatune.engine.restore import restore
     from numatune.settings.plan import Plan
 
     host = host_info(reader)
-    ledger = fold(runs.records(chosen.runs))
+    again = revived.load(paths.boot(paths.state(reader.root)), host.boot_id)
+    ledger = revived.overlay(fold(runs.records(chosen.runs)), again, host.boot_id, chosen.numbers)
     seen = observe((owned.setting for owned in ledger.values()), reader, name_conflicts=False)
     changes, spared = restore(ledger, seen, host.boot_id)
     profiles = [info for run in chosen.runs if run.number in chosen.numbers for info in run.start.profiles]

@@ -19,6 +19,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Change (needs root)": {
         "apply": ("apply", "make the host as a profile says, keeping the originals"),
+        "reapply": ("reapply", "make the host as it was applied, once more"),
         "confirm": ("confirm", "keep what apply --confirm-within would take back"),
         "rollback": ("rollback", "give back what was there before"),
         "hold": ("hold", "leave settings as they are for a while"),

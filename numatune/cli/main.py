@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 
-_LOOKING = frozenset({"plan", "apply", "verify", "drift", "history", "explain", "check", "confirm", "hold", "unhold"})
+_LOOKING = frozenset(
+    {"plan", "apply", "reapply", "verify", "drift", "history", "explain", "check", "confirm", "hold", "unhold"}
+)
 _CHANGING = frozenset({"apply", "rollback"})
 
 

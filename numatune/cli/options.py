@@ -93,12 +93,17 @@ def names(text: str) -> list[str]:
 
 
 def add_applied_set(parser: argparse.ArgumentParser) -> None:
-    """``--add --keep-released``: what becomes of the profiles that are applied already."""
+    """``--add --keep-released --persist``: what becomes of the profiles that are applied already, and of these."""
     parser.add_argument(
         "--add", action="store_true", help="add the profiles to the applied ones, instead of taking their place"
     )
     parser.add_argument(
         "--keep-released", action="store_true", help="leave what the profiles no longer want, instead of giving it back"
+    )
+    parser.add_argument(
+        "--persist",
+        action=argparse.BooleanOptionalAction,
+        help="write what makes the set survive a reboot, or take that away (default: as the last apply chose)",
     )
 
 
@@ -117,6 +122,7 @@ def request(args: argparse.Namespace) -> Request:
         add=args.add,
         keep_released=args.keep_released,
         on_error=getattr(args, "on_error", None),
+        persist=args.persist,
     )
 
 
@@ -153,6 +159,8 @@ def asked(args: argparse.Namespace) -> list[str]:
         words += ["--allow-unsafe", setting]
     for option in ("retry", "add", "keep_released"):
         words += [f"--{option.replace('_', '-')}"] if getattr(args, option) else []
+    if args.persist is not None:
+        words += ["--persist" if args.persist else "--no-persist"]
     return words
 
 

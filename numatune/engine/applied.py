@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from numatune import __version__
 from numatune.engine import store, trust, when
 from numatune.host.protocol import Reader
-from numatune.settings.applied import AppliedRow, AppliedSet, Part
+from numatune.settings.applied import PERSIST, AppliedRow, AppliedSet, Part
 from numatune.settings.journal import LastSeen
 from numatune.settings.model import Setting, SettingId
 from numatune.settings.plan import Change, Outcome, Remembered, Status
@@ -80,10 +80,11 @@ def added(parts: Sequence[Part], new: Part) -> tuple[Part, ...]:
 def laid_over(old: Iterable[AppliedRow], settings: Sequence[Setting]) -> tuple[Setting, ...]:
     """What the set wants when only some sections were applied: the old rows, and the new settings in their place.
 
-    Nothing is dropped, because nothing was released.
+    Nothing is dropped, because nothing was released, but what makes the old rows persist: that is made anew for all.
     """
     ids, places = {s.id for s in settings}, {_place(s) for s in settings}
-    return (*(r.setting for r in old if r.setting.id not in ids and _place(r.setting) not in places), *settings)
+    kept = (row.setting for row in old if row.setting.section != PERSIST)
+    return (*(s for s in kept if s.id not in ids and _place(s) not in places), *settings)
 
 
 def rows(
@@ -108,7 +109,7 @@ def rows(
             made.append(AppliedRow(setting, before.last if before else None, before.remembered if before else None))
             continue
         kept = before.remembered if before and _still_true(before.remembered, setting, boot_id) else None
-        made.append(AppliedRow(setting, _last(change, outcome), _learned(setting, outcome, boot_id) or kept))
+        made.append(AppliedRow(setting, _last(change, outcome), learned(setting, outcome, boot_id) or kept))
     return tuple(made)
 
 
@@ -128,6 +129,13 @@ def remembered(applied: AppliedSet | None, boot_id: str) -> dict[SettingId, Reme
     return {
         row.setting.id: row.remembered for row in applied.rows if row.remembered and row.remembered.boot_id == boot_id
     }
+
+
+def learned(setting: Setting, outcome: Outcome | None, boot_id: str) -> Remembered | None:
+    """What trying to write it has taught: the kernel holds another value, or owns it."""
+    if outcome is None or outcome.status not in _LEARNED or setting.want is None:
+        return None
+    return Remembered(outcome.status, setting.want, outcome.held, boot_id)
 
 
 def interrupts(settings: Iterable[Setting], reader: Reader) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -153,6 +161,7 @@ def made(  # noqa: PLR0913  # the stored set has that many origins
     why: str = "",
     run: int = 0,
     owed: tuple[Setting, ...] = (),
+    program: tuple[str, ...] = (),
 ) -> AppliedSet:
     """A set as it is stored now. `run`: the newest run."""
     return AppliedSet(
@@ -167,6 +176,7 @@ def made(  # noqa: PLR0913  # the stored set has that many origins
         run=run,
         version=__version__,
         owed=owed,
+        program=program,
     )
 
 
@@ -224,14 +234,8 @@ def _last(change: Change, outcome: Outcome | None) -> LastSeen:
     return LastSeen(outcome.status, held, outcome.reason or change.reason)
 
 
-def _learned(setting: Setting, outcome: Outcome | None, boot_id: str) -> Remembered | None:
-    if outcome is None or outcome.status not in _LEARNED or setting.want is None:
-        return None
-    return Remembered(outcome.status, setting.want, outcome.held, boot_id)
-
-
-def _still_true(learned: Remembered | None, setting: Setting, boot_id: str) -> bool:
-    return learned is not None and learned.boot_id == boot_id and learned.want == setting.want
+def _still_true(known: Remembered | None, setting: Setting, boot_id: str) -> bool:
+    return known is not None and known.boot_id == boot_id and known.want == setting.want
 
 
 def _numbered(device: str, reader: Reader) -> list[str]:

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from numatune.host.protocol import Reader
 from numatune.settings.codecs import meets
 from numatune.settings.model import Setting, SettingId
+from numatune.settings.persisted import SYSCTL_D
 from numatune.settings.plan import Conflict, Observation
 from numatune.settings.targets import IrqAffinity, KernelFile, OwnedFile
 
@@ -71,13 +72,13 @@ def _touchable(setting: Setting, seen: Mapping[SettingId, Observation]) -> bool:
 
 
 def _lines(setting: Setting, lines: Iterable[Line], seen: Mapping[SettingId, Observation]) -> tuple[Conflict, ...]:
-    """The assignment that counts for this key, when what it assigns is not as wanted."""
+    """The assignment that counts for this key, when what it assigns is not as wanted, and is somebody else's."""
     key = _sysctl(setting, seen)
     if not key or setting.want is None:
         return ()
     counted = [line for line in lines if line.key == key] or [line for line in lines if _covers(line.key, key)]
     value = counted[-1].value if counted else None
-    if value is None or meets(setting.codec, setting.want, value):
+    if value is None or meets(setting.codec, setting.want, value) or counted[-1].where.startswith(SYSCTL_D):
         return ()
     return (Conflict("sysctl.d", counted[-1].where, value),)
 

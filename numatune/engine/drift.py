@@ -55,17 +55,21 @@ def compare(
     owed: Collection[SettingId] = (),
     *,
     rebooted: bool = False,
+    revived: Collection[SettingId] = (),
 ) -> tuple[DriftRow, ...]:
     """Rows of a plan, in which holds are respected, with their letters.
 
-    owed  no longer wanted since the last apply, which could not give them back; what is still in the plan of it is as
-          that apply left it
+    owed     no longer wanted since the last apply, which could not give them back; what is still in the plan of it is
+             as that apply left it
+    revived  made so again since the reboot: what differs of these, somebody moved
     """
-    return tuple(
-        _owed(change) if change.setting.id in owed else _row(change, applied.get(change.setting.id), rebooted=rebooted)
-        for change in changes
-        if is_row(change)
-    )
+
+    def letters(change: Change) -> DriftRow:
+        sid = change.setting.id
+        reset = rebooted and sid not in revived
+        return _owed(change) if sid in owed else _row(change, applied.get(sid), rebooted=reset)
+
+    return tuple(letters(change) for change in changes if is_row(change))
 
 
 def _row(change: Change, before: AppliedRow | None, *, rebooted: bool) -> DriftRow:

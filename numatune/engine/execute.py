@@ -17,7 +17,7 @@ from numatune.host.protocol import Host
 from numatune.settings.journal import Ack, Intent, Ready, RunEnd, RunStart
 from numatune.settings.model import Impact, Phase, SettingId
 from numatune.settings.plan import Action, Change, Observation, Outcome, Status, counts
-from numatune.settings.targets import Cgroup, Target
+from numatune.settings.targets import Cgroup, OwnedFile, Target
 
 Progress = Callable[[int, int, Change], None]
 Replan = Callable[[], Sequence[Change]]
@@ -76,6 +76,7 @@ class _Run:
         self._written: dict[SettingId, int] = {}
         self._touched: set[Target] = set()
         self._total = 0
+        self._reload_due = False
 
     def begin(self, changes: Sequence[Change]) -> None:
         """Everything that will be written goes to disk before anything is."""
@@ -117,7 +118,10 @@ class _Run:
         if change.action is Action.NONE:
             return
         self._reread_companions(change)
+        if not isinstance(change.setting.target, OwnedFile):
+            self._reload()
         code = kinds.carry_out(change, self._host)
+        self._reload_due |= isinstance(change.setting.target, OwnedFile) and change.setting.target.reload and not code
         self._written[sid] = code
         held = look(change.setting, self._host)
         ack = Ack(self._intents[sid].seq, code, held.text, identity=held.identity)
@@ -128,6 +132,7 @@ class _Run:
 
     def end(self, changes: Sequence[Change], spared: Sequence[str]) -> tuple[Outcome, ...]:
         """Look at everything again after all writes, because one knob moves another; note and tell it."""
+        self._reload()
         out: list[Outcome] = []
         missed = list(spared)
         seen = self._seen(changes)
@@ -145,6 +150,12 @@ class _Run:
                 missed.append(sid)
         self._journal.append(self._ended(changes, out, missed), sync=True)
         return tuple(out)
+
+    def _reload(self) -> None:
+        """Have systemd read the unit files that were written: once for all of them, before a unit is told anything."""
+        if self._reload_due:
+            self._host.run(("systemctl", "daemon-reload"))
+            self._reload_due = False
 
     def _seen(self, changes: Sequence[Change]) -> Mapping[SettingId, Observation]:
         """What the host holds now. Of an apply also who else still sets it: some of them were stopped just now."""

@@ -30,10 +30,15 @@ def fold(records: Iterable[Record]) -> dict[SettingId, Owned]:
     return ledger
 
 
+def left(owned: Owned) -> tuple[str, ...]:
+    """What numatune left there: the run at its end, and what made it so again since."""
+    return (*(() if owned.held is None else (owned.held,)), *owned.also)
+
+
 def ours(owned: Owned, now: str) -> bool:
     """Whether `now` is what numatune left there."""
     codec = owned.setting.codec
-    if owned.coupled or (owned.held is not None and agree(codec, owned.held, now)):
+    if owned.coupled or any(agree(codec, text, now) for text in left(owned)):
         return True
     if not owned.in_doubt:
         return False
@@ -161,7 +166,7 @@ def _was_ours(old: Owned, before: str | None) -> bool:
     return before is not None and ours(old, before)
 
 
-def _taken_back(entry: _Entry, old: Owned | None, start: RunStart) -> Owned | None:  # noqa: ARG001  # as _taken
+def _taken_back(entry: _Entry, old: Owned | None, start: RunStart) -> Owned | None:
     """The ledger's entry after a rollback: gone when the host holds the original, else with what the rollback left."""
     intent, ack = entry.intent, entry.ack
     told = ack is not None and not ack.errno and not entry.coupled
@@ -171,7 +176,8 @@ def _taken_back(entry: _Entry, old: Owned | None, start: RunStart) -> Owned | No
         return old
     if told and ack is not None:
         identity = ack.identity or old.identity  # a cgroup that was made again is another one
-        return replace(old, held=ack.held, in_doubt=False, coupled=False, writes=intent.writes, identity=identity)
+        known = replace(old, held=ack.held, in_doubt=False, coupled=False, writes=intent.writes)
+        return replace(known, identity=identity, boot_id=start.boot_id)
     if entry.in_doubt or (ack is not None and len(intent.writes) > 1):
         old = replace(old, in_doubt=True, writes=(*old.writes, *intent.writes))
     return replace(old, coupled=old.coupled or entry.coupled)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from numatune.errors import Problem, ProfileError
 from numatune.settings.model import Phase, SettingId
 from numatune.settings.plan import Action, Change
-from numatune.settings.targets import Cgroup, KernelFile, UnitState
+from numatune.settings.targets import Cgroup, KernelFile, OwnedFile, UnitState
 
 _STOPPING = {"active": 0, "enabled": 1, "masked": 2}
 
@@ -23,7 +23,13 @@ def order(changes: Sequence[Change]) -> tuple[Change, ...]:
     by_id = {change.setting.id: change for change in changes}
     place = {change.setting.id: number for number, change in enumerate(changes)}
     graph: TopologicalSorter[SettingId] = TopologicalSorter(dict.fromkeys(by_id, ()))
-    for first, then in (*_needed(by_id), *_nested(by_id), *_aspects(changes), *_folders(changes)):
+    for first, then in (
+        *_needed(by_id),
+        *_nested(by_id),
+        *_aspects(changes),
+        *_unit_files(changes),
+        *_folders(changes),
+    ):
         graph.add(then, first)
     try:
         graph.prepare()
@@ -88,6 +94,20 @@ def _aspects(changes: Iterable[Change]) -> Iterator[Edge]:
         starting = any(change.setting.phase is Phase.RESUME for _, change in aspects)
         ranked = sorted(aspects, key=lambda ranked: ranked[0], reverse=starting)
         for (_, first), (_, then) in pairwise(ranked):
+            yield first.setting.id, then.setting.id
+
+
+def _unit_files(changes: Sequence[Change]) -> Iterator[Edge]:
+    """Units whose files are ours: all files are there before one is enabled or started, and go after all of that."""
+    files = {
+        change.setting.target.path.rpartition("/")[2]: change
+        for change in changes
+        if isinstance(change.setting.target, OwnedFile) and change.setting.target.reload
+    }
+    states = [c for c in changes if isinstance(c.setting.target, UnitState) and c.setting.target.unit in files]
+    for file in files.values():
+        for state in states:
+            first, then = (state, file) if file.action is Action.DELETE or _released(file) else (file, state)
             yield first.setting.id, then.setting.id
 
 

@@ -48,6 +48,11 @@ def confirm(state_folder: str) -> str:
     return f"{state_folder}/confirm.json"
 
 
+def boot(state_folder: str) -> str:
+    """What this boot has made so again, see engine/revived.py."""
+    return f"{state_folder}/boot.json"
+
+
 def witness(state_folder: str) -> str:
     """What the host answered when it was last known to be clean."""
     return f"{state_folder}/witness.json"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import assert_never
 
 from numatune.engine.drift import CHANGE, MOVED
+from numatune.engine.fold import left
 from numatune.settings.codecs import meets
 from numatune.settings.drift import DriftRow
 from numatune.settings.journal import Owned, Record, Repaired
@@ -24,9 +25,10 @@ def repairable(row: DriftRow, ledger: Mapping[SettingId, Owned], boot_id: str) -
     """Whether numatune had set it, somebody moved it, and putting it back disturbs nobody."""
     setting = row.change.setting
     owned = ledger.get(setting.id)
-    if owned is None or owned.boot_id != boot_id or owned.held is None or setting.want is None:
+    if owned is None or owned.boot_id != boot_id or setting.want is None:
         return False
-    had_set = meets(setting.codec, setting.want, owned.held)
+    want = setting.want
+    had_set = any(meets(setting.codec, want, text) for text in left(owned))
     return had_set and row.counted and row.letters == MOVED + CHANGE and row.change.impact is Impact.LIVE
 
 

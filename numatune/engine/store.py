@@ -14,7 +14,7 @@ from numatune.errors import StateError
 from numatune.host.local import LocalHost
 from numatune.settings.wire import from_data, to_data
 
-FORMAT = 1
+FORMAT = 2
 """Of every file that `save` writes. A newer numatune reads all older ones."""
 
 _BROKEN = "move it away; the journals beside it are what rollback needs"

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from numatune.settings.journal import LastSeen
-from numatune.settings.model import Setting
+from numatune.settings.model import Setting, SettingId
 from numatune.settings.plan import Plan, ProfileInfo, Remembered
+
+PERSIST = "persist"
+"""The section of what no profile asks for by name: files and units that bring the others back after a reboot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ class AppliedSet:
     interrupts  of each device that a row names: its interrupts as "number/index", in order of the numbers
     run         the newest run when it was stored, 0 for none
     owed        no longer wanted, and not given back yet: held, or running work stands on it
+    program     by which a boot calls numatune, an argv; () where nothing survives a reboot
     """
 
     parts: tuple[Part, ...]
@@ -63,6 +67,7 @@ class AppliedSet:
     run: int = 0
     version: str = ""
     owed: tuple[Setting, ...] = ()
+    program: tuple[str, ...] = ()
 
     @property
     def profiles(self) -> tuple[ProfileInfo, ...]:
@@ -73,6 +78,36 @@ class AppliedSet:
     def settings(self) -> tuple[Setting, ...]:
         """What is wanted."""
         return tuple(row.setting for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Revived:
+    """A setting that is in force again since this boot: a rollback of the run that holds it gives its original back.
+
+    run       the newest run that holds it; of one that no run had to write, the newest run of the set
+    held      what the host held once all was written; None: begun, and never read
+    writes    what was begun; () once it was read
+    missing   no run has it, so that what was there in this boot is the original: that setting, and its original
+    learned   what this boot learned by trying
+    """
+
+    id: SettingId
+    run: int
+    held: str | None = None
+    identity: str = ""
+    writes: tuple[str, ...] = ()
+    missing: Setting | None = None
+    original: str | None = None
+    learned: Remembered | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Boot:
+    """What was made so again in one boot, outside of any run."""
+
+    boot_id: str
+    when: str
+    rows: tuple[Revived, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +155,7 @@ class SavedPlan:
     since     the newest run when it was made: any run after it moved the host
     applied   the name of the applied set then: the plan is worked out against it
     released  the rows that are no longer wanted, whether or not they can be given back now
+    program   as of the applied set
     """
 
     plan: Plan
@@ -133,3 +169,4 @@ class SavedPlan:
     on_error: Literal["continue", "rollback"] = "continue"
     released: tuple[str, ...] = ()
     applied: str = ""
+    program: tuple[str, ...] = ()

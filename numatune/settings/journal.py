@@ -8,7 +8,7 @@ from typing import Literal
 from numatune.settings.model import Setting
 from numatune.settings.plan import Action, ProfileInfo, Status
 
-FORMAT = 1
+FORMAT = 2
 """Version of the journal and of the stored set. A newer numatune reads all older ones."""
 
 RunKind = Literal["apply", "repair", "rollback"]
@@ -87,6 +87,7 @@ class Owned:
 
     in_doubt  the run was cut off while this one was being written (at most one a run): `writes` may hold, or not
     coupled   the run was cut off after a write that moves this one too, and before that was read: any value may be ours
+    also      what it holds since it was made so again in this boot
     """
 
     setting: Setting
@@ -98,6 +99,7 @@ class Owned:
     coupled: bool = False
     writes: tuple[str, ...] = ()
     identity: str = ""
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,7 @@ class OwnedFile:
     """A whole file that is ours alone. `restart`: the unit that reads it, restarted (only when it runs) after a change.
 
     `through`: the other file of ours by which that unit comes to read this one, as long as that is there.
+    `reload`: it is a unit's own file: systemd is told to read it again, once for all that a run writes.
     A distribution's or administrator's file is never edited.
     """
 
@@ -87,6 +88,7 @@ class OwnedFile:
     mode: int = 0o644
     restart: str | None = None
     through: str | None = None
+    reload: bool = False
 
 
 @dataclass(frozen=True, slots=True)

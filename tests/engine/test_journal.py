@@ -108,15 +108,15 @@ def test_a_garbled_line_in_the_middle_is_an_error_with_its_line(folder: str, rec
 def test_a_newer_format_is_refused_by_name(folder: str, records: list[Record]):
     put(made := FileJournal(folder), records)
     head, _, rest = Path(made.path).read_text(encoding="ascii").partition("\n")
-    newer = {**json.loads(head), "format": 2, "version": "9.1"}
+    newer = {**json.loads(head), "format": 3, "version": "9.1"}
     Path(made.path).write_text(f"{json.dumps(newer)}\n{rest}", encoding="ascii")
-    with pytest.raises(StateError, match=r"has format 2, written by numatune 9\.1.*use the newer numatune"):
+    with pytest.raises(StateError, match=r"has format 3, written by numatune 9\.1.*use the newer numatune"):
         journal.read(made.path)
 
 
 def test_the_format_is_written_although_it_is_the_default(folder: str, records: list[Record]):
     put(made := FileJournal(folder), records)
-    assert json.loads(Path(made.path).read_text(encoding="ascii").partition("\n")[0])["format"] == 1
+    assert json.loads(Path(made.path).read_text(encoding="ascii").partition("\n")[0])["format"] == 2
 
 
 def test_the_journal_of_another_run_is_never_overwritten(folder: str, records: list[Record]):

@@ -152,9 +152,9 @@ def test_any_text_comes_back_as_it_was(stored: tuple[tuple[str, str], ...], why:
 def test_a_newer_set_is_refused_by_name_and_left_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "applied.json"
     applied.save(str(file), make_set())
-    newer = json.dumps({**json.loads(file.read_text(encoding="utf-8")), "format": 2, "numatune": "3.1"})
+    newer = json.dumps({**json.loads(file.read_text(encoding="utf-8")), "format": 3, "numatune": "3.1"})
     file.write_text(newer, encoding="utf-8")
-    with pytest.raises(StateError, match=r"format 2, written by numatune 3\.1.*use the newer numatune"):
+    with pytest.raises(StateError, match=r"format 3, written by numatune 3\.1.*use the newer numatune"):
         applied.load(str(file))
     assert file.read_text(encoding="utf-8") == newer
 

@@ -132,8 +132,8 @@ def test_a_plan_of_a_newer_numatune_is_refused_by_name(kernel: FakeKernel, tmp_p
     file = tmp_path / "plan.json"
     saved.save(str(file), plan_of(kernel))
     data = json.loads(file.read_text(encoding="utf-8"))
-    file.write_text(json.dumps({**data, "format": 2, "numatune": "9.9"}), encoding="utf-8")
-    with pytest.raises(StateError, match=r"format 2, written by numatune 9\.9"):
+    file.write_text(json.dumps({**data, "format": 3, "numatune": "9.9"}), encoding="utf-8")
+    with pytest.raises(StateError, match=r"format 3, written by numatune 9\.9"):
         saved.load(str(file))
 
 

@@ -106,6 +106,11 @@ class AtBoot(Codec):
             return ("disabled-runtime",)
         return (want.strip(),)
 
+    @override
+    def back(self, original: str, have: str) -> tuple[str, ...]:
+        """A unit that had no file is disabled before its file goes."""
+        return self.spell(original.strip() or "disabled", have)
+
 
 @dataclass(frozen=True, slots=True)
 class Text(Codec):

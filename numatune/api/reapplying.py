@@ -1,0 +1,258 @@
+"""The host as its applied set says, once more: at boot, when a driver was bound again, or by hand.
+
+A repair without its daily limit, and of what a reboot has reset too. It is no run: what a run has set stays that run's,
+and its originals stay what they are. What this boot has made so again is written down in a file of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from numatune.compat import TYPE_CHECKING
+from numatune.settings.applied import Revived
+from numatune.settings.plan import Action
+
+if TYPE_CHECKING:
+    from numatune.api.memory import Memory
+    from numatune.host.protocol import Host
+    from numatune.settings.applied import AppliedSet
+    from numatune.settings.drift import Drift, DriftRow
+    from numatune.settings.model import Setting, SettingId
+    from numatune.settings.plan import Change, Outcome
+
+
+def reapply(host: Host, *, only: Sequence[str] = (), boot: bool = False, wait: float = 60.0) -> Drift:
+    """Make the host as the applied set says. The drift that was found, with what was put back marked.
+
+    only  these sections alone
+    boot  nothing runs yet: what the last apply had leave to do may be done again; and a run that waited for its
+          confirmation when the host went down is taken back first
+    Raises NumatuneError when nothing is applied, UsageError for a section that the set does not have, LockedError,
+    TrustError, StateError, and ProfileError where values are worked out anew.
+    """
+    from numatune.api import drifting
+    from numatune.engine import lock, paths
+
+    with lock.held(paths.lock(host.root), "reapply", wait):
+        if boot:
+            _take_back_unconfirmed(host)
+        found = _Reapply(host, only, boot=boot).run()
+        if not (only or found.counted or drifting.clean(host)):
+            drifting.remember_clean(host)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """Rows of a plan as they are now, and their letters."""
+
+    changes: tuple[Change, ...]
+    rows: tuple[DriftRow, ...]
+
+
+class _Reapply:
+    """One way from a look to the next, with the lock held."""
+
+    def __init__(self, host: Host, only: Sequence[str], *, boot: bool) -> None:
+        from numatune.api import anew
+        from numatune.api.memory import recall
+        from numatune.engine import applied, paths
+
+        self._host, self._boot = host, boot
+        self._state = paths.state(host.root)
+        self._memory = recall(host, ledger=True)
+        self._stored = _stored(self._memory)
+        _check_sections(only, self._stored)
+        self._anew = anew.why(self._stored, host)
+        settings = anew.settings(self._stored, host) if self._anew else self._stored.settings
+        self._settings: tuple[Setting, ...] = applied.chosen(settings, only, ())
+
+    def run(self) -> Drift:
+        """Look, write, look again; say what is in force in this boot."""
+        from numatune.settings.drift import Drift
+
+        before = self._look()
+        after: _Look = before
+        outcomes: dict[SettingId, Outcome] = {}
+        touched = _touched(before.changes)
+        if touched:
+            self._note(self._begun(touched))
+            outcomes = self._write(before.changes)
+            after = self._look()
+        self._note(self._in_force(touched, after.changes, outcomes))
+        again = {row.change.setting.id: row for row in after.rows}
+        stored, memory = self._stored, self._memory
+        return Drift(
+            tuple(_marked(row, again, outcomes) for row in before.rows),
+            stored.profiles,
+            stored=True,
+            since=stored.when,
+            run=stored.run,
+            anew=self._anew,
+            rebooted=memory.rebooted() and not memory.revived,
+        )
+
+    def _look(self) -> _Look:
+        from numatune.engine.drift import compare
+
+        changes, memory = self._changes(), self._memory
+        known = {row.setting.id: row for row in self._stored.rows}
+        return _Look(changes, compare(changes, known, rebooted=memory.rebooted(), revived=memory.revived))
+
+    def _changes(self) -> tuple[Change, ...]:
+        """The rows of a plan, holds respected, without what a run that was cut off in this boot leaves in doubt."""
+        from numatune.engine import holds, when
+        from numatune.engine.diff import Options, diff
+        from numatune.engine.observe import flat, observe
+        from numatune.settings.model import Refuse
+
+        wanted, memory = flat(self._settings), self._memory
+        seen = observe(wanted, self._host)
+        strict = Options(allow_disruption=any(part.allow_disruption for part in self._stored.parts))
+        changes = diff(wanted, seen, strict, memory.remembered)
+        if self._boot and not self._anew:
+            got_there = self._got_there()
+            unsafe = frozenset(s.id for s in wanted if s.id in got_there and isinstance(s.guard, Refuse))
+            told = {change.setting.id: change for change in changes}
+            wide = diff(wanted, seen, Options(allow_disruption=True, allow_unsafe=unsafe), memory.remembered)
+            changes = tuple(c if c.setting.id in got_there else told[c.setting.id] for c in wide)
+        in_doubt = self._in_doubt()
+        changes = tuple(_left_alone(change) if change.setting.id in in_doubt else change for change in changes)
+        return holds.respect(changes, memory.holds, when.stamp())
+
+    def _got_there(self) -> frozenset[SettingId]:
+        """What the last apply brought about, with whatever leave it had: at boot nothing runs that would feel it."""
+        from numatune.settings.plan import AS_WANTED
+
+        return frozenset(row.setting.id for row in self._stored.rows if row.last and row.last.status in AS_WANTED)
+
+    def _in_doubt(self) -> frozenset[SettingId]:
+        """What a run that was cut off in this boot holds: its rollback comes first."""
+        from numatune.api.memory import listed
+        from numatune.engine import runs
+
+        newest = runs.cut_off(listed(self._host))
+        if newest is None or newest.start.boot_id != self._memory.boot_id:
+            return frozenset()
+        return frozenset(sid for sid, owned in self._memory.ledger.items() if owned.run == newest.number)
+
+    def _write(self, changes: Sequence[Change]) -> dict[SettingId, Outcome]:
+        """Once all of it is written down."""
+        from numatune.api import log
+        from numatune.api.repairing import Unwritten
+        from numatune.engine import paths, runs
+        from numatune.engine.execute import execute
+
+        start = runs.head(paths.runs(self._state), "repair", self._memory.boot_id)
+        came = execute(changes, self._host, Unwritten(), start, replan=self._changes)
+        changed = sum(outcome.changed for outcome in came)
+        log.line(f"reapply by {start.who}: {changed} put back{' at boot' if self._boot else ''}")
+        return {outcome.id: outcome for outcome in came}
+
+    def _note(self, rows: Iterable[Revived]) -> None:
+        """Put what is in force in this boot on disk, unless that says it already."""
+        from numatune.engine import paths, revived
+
+        path = paths.boot(self._state)
+        known = revived.load(path, self._memory.boot_id)
+        merged = revived.merged(known, rows)
+        if merged != known:
+            revived.save(path, self._memory.boot_id, merged)
+
+    def _begun(self, touched: Iterable[Change]) -> Iterator[Revived]:
+        """What is about to be written, and what that moves besides."""
+        for change in touched:
+            yield replace(self._row(change), writes=change.writes or ("",))
+
+    def _in_force(
+        self, touched: Sequence[Change], after: Iterable[Change], outcomes: Mapping[SettingId, Outcome]
+    ) -> Iterator[Revived]:
+        """What was written, with what was learned by trying; after a reboot also what was found as wanted."""
+        from numatune.engine import applied
+        from numatune.engine.drift import outlives_reboot
+        from numatune.settings.plan import AS_WANTED
+
+        was, memory = {change.setting.id: change for change in touched}, self._memory
+        for change in after:
+            setting, sid, seen = change.setting, change.setting.id, change.seen
+            if sid in was:
+                learned = applied.learned(setting, outcomes.get(sid), memory.boot_id)
+                yield replace(self._row(was[sid]), held=seen.text, identity=seen.identity, learned=learned)
+            elif outlives_reboot(setting.target) or not memory.rebooted() or sid in memory.revived:
+                continue
+            elif change.status in AS_WANTED and seen.text is not None:
+                yield Revived(sid, self._run(sid), held=seen.text, identity=seen.identity)
+
+    def _row(self, change: Change) -> Revived:
+        """Whose it is; where no run knows what was there before, what a rollback gives back."""
+        sid = change.setting.id
+        if sid in self._memory.ledger:
+            return Revived(sid, self._run(sid))
+        setting = replace(change.setting, source=None, why="")
+        return Revived(sid, self._run(sid), missing=setting, original=change.seen.text)
+
+    def _run(self, sid: SettingId) -> int:
+        owned = self._memory.ledger.get(sid)
+        return owned.run if owned else self._stored.run
+
+
+def _touched(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """What is written, and what the kernel rewrites beside it."""
+    every = tuple(changes)
+    todo = {change.setting.id for change in every if change.action is not Action.NONE and not change.held}
+    beside = {c.target for change in every if change.setting.id in todo for c in change.setting.companions}
+    return tuple(change for change in every if change.setting.id in todo or change.setting.target in beside)
+
+
+def _left_alone(change: Change) -> Change:
+    from numatune.engine.repair import CUT_OFF
+
+    return change if change.action is Action.NONE else replace(change, action=Action.NONE, writes=(), reason=CUT_OFF)
+
+
+def _marked(row: DriftRow, again: Mapping[SettingId, DriftRow], outcomes: Mapping[SettingId, Outcome]) -> DriftRow:
+    """The row with what became of it."""
+    now, outcome = again[row.change.setting.id], outcomes.get(row.change.setting.id)
+    if outcome is None or not outcome.wrote:
+        return now
+    if now.counted:
+        return replace(now, note=f"could not be put back: {outcome.reason or outcome.status}")
+    return replace(row, repaired=True, counted=False) if outcome.changed else now
+
+
+def _stored(memory: Memory) -> AppliedSet:
+    from numatune.errors import NumatuneError
+
+    if memory.applied is None:
+        raise NumatuneError("reapply", "nothing is applied on this host", hint="numatune apply PROFILE")
+    return memory.applied
+
+
+def _check_sections(only: Sequence[str], stored: AppliedSet) -> None:
+    """Raises UsageError. Interrupts may come with a device that was not there at the last apply."""
+    from numatune.errors import UsageError
+
+    known = sorted({"irq", *(setting.section for setting in stored.settings)})
+    for section in only:
+        if section not in known:
+            raise UsageError("--only", f"nothing of {section!r} is applied", accepted=", ".join(known))
+
+
+def _take_back_unconfirmed(host: Host) -> None:
+    """Take a run back that nobody had confirmed when the host went down: its time is over, and it may be why."""
+    from numatune.api import log
+    from numatune.api.memory import listed
+    from numatune.api.restoring import take_back
+    from numatune.engine import paths, runs, store, when
+    from numatune.engine.boot import boot_id
+    from numatune.settings.applied import Waiting
+
+    path = paths.confirm(paths.state(host.root))
+    waiting = store.load(path, Waiting)
+    if waiting is None or waiting.undone or waiting.boot_id == boot_id(host):
+        return
+    if waiting.run in {run.number for run in runs.to_take_back(listed(host))}:
+        log.line(f"run {waiting.run} was not confirmed before the host was restarted, and is taken back")
+        take_back(host, since=waiting.run)
+    store.save(path, replace(waiting, undone=when.stamp()))

@@ -1,0 +1,124 @@
+"""Units of systemd: the one that has the last word at boot, the one that puts interrupts back, and the repair timer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from numatune.export.place import OURS, Place
+from numatune.settings.persisted import BOOT
+
+BEFORE = (
+    *("containerd.service", "docker.service", "podman.service", "crio.service", "kubelet.service"),
+    *("k3s.service", "k3s-agent.service", "rke2-server.service", "rke2-agent.service"),
+    *("slurmd.service", "libvirtd.service", "nomad.service"),
+    "systemd-user-sessions.service",
+)
+"""What starts people's work: it finds the host as it should be. The last one lets people log in."""
+
+AFTER = (
+    *("local-fs.target", "systemd-modules-load.service", "systemd-sysctl.service", "systemd-tmpfiles-setup.service"),
+    *("tuned.service", "saptune.service", "sapconf.service", "sysfsutils.service", "cpufrequtils.service"),
+    *("irqbalance.service", "numad.service", "ksmtuned.service", "google-set-multiqueue.service"),
+)
+"""What sets the same things at boot: it comes first. Units that a host lacks are no trouble in an ordering."""
+
+_NOT_BEFORE = frozenset({"-.slice", "init.scope", "system.slice", "user.slice"})
+"""Groups that the boot unit is in itself, or that the host's own work is in."""
+
+START_LIMIT = 120
+"""Seconds that a boot waits at most."""
+
+SETTLE = 2
+"""Seconds in which further events join the one that came first: a NIC that is bound again raises several."""
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@+=:,./-")
+
+
+def boot(place: Place, groups: Iterable[str] = ()) -> str:
+    """numatune-boot.service. `groups`: slices and services that the set confines; what is in them starts after it.
+
+    Wanted, never required: a host whose tuning fails comes up all the same.
+    """
+    ours = sorted({unit for unit in groups if unit not in _NOT_BEFORE})
+    return _unit(
+        Unit=[
+            "Description=numatune: make this host as its applied profile says",
+            f"After={' '.join(AFTER)}",
+            f"Before={' '.join((*BEFORE, *ours))}",
+        ],
+        Service=[
+            "Type=oneshot",
+            "RemainAfterExit=yes",
+            *_environment(place),
+            f"ExecStart={_exec(place, 'reapply', '--boot')}",
+            f"TimeoutStartSec={START_LIMIT}",
+        ],
+        Install=["WantedBy=multi-user.target"],
+    )
+
+
+def irq(place: Place) -> str:
+    """numatune-irq.service: however many ask for it, it runs once, and never misses one that asks while it runs.
+
+    The work is the unit's stopping, not its starting. While it waits it is active, and to start it again is to do
+    nothing: the work is still to come. While it works it is stopping, and to start it again is queued by systemd until
+    it has stopped, so that there is another round. A oneshot would drop that start, because its own is still going on.
+    """
+    return _unit(
+        Unit=[
+            "Description=numatune: put interrupts back where the applied profile has them",
+            f"After={BOOT}",
+            "StartLimitIntervalSec=0",
+        ],
+        Service=[
+            "Type=exec",
+            *_environment(place),
+            f"ExecStart=/bin/sleep {SETTLE}",
+            f"ExecStop={_exec(place, 'reapply', '--only', 'irq', '--differences-ok')}",
+            f"TimeoutStopSec={START_LIMIT}",
+        ],
+    )
+
+
+def repair(place: Place) -> str:
+    """numatune-repair.service. Interrupts first and without a limit: who resets them is the kernel, with every link."""
+    return _unit(
+        Unit=["Description=numatune: put back what has moved since the last apply", f"After={BOOT}"],
+        Service=[
+            "Type=oneshot",
+            *_environment(place),
+            f"ExecStart={_exec(place, 'reapply', '--only', 'irq', '--differences-ok')}",
+            f"ExecStart={_exec(place, 'drift', '--repair', '--differences-ok')}",
+            f"TimeoutStartSec={START_LIMIT}",
+        ],
+    )
+
+
+def timer() -> str:
+    """numatune-repair.timer."""
+    return _unit(
+        Unit=["Description=numatune: look every ten minutes for what has moved"],
+        Timer=["OnBootSec=2min", "OnUnitInactiveSec=10min", "AccuracySec=30s"],
+        Install=["WantedBy=timers.target"],
+    )
+
+
+def _unit(**sections: Sequence[str]) -> str:
+    parts = ["\n".join([f"[{name}]", *lines]) for name, lines in sections.items()]
+    return f"{OURS}\n" + "\n\n".join(parts) + "\n"
+
+
+def _environment(place: Place) -> list[str]:
+    return [f"Environment={_word(f'{name}={text}')}" for name, text in place.environment]
+
+
+def _exec(place: Place, *words: str) -> str:
+    return " ".join(_word(word).replace("$", "$$") for word in (*place.program, *words))
+
+
+def _word(word: str) -> str:
+    """As systemd.syntax(7) reads it: quoted where it must be; specifiers start with a percent sign."""
+    escaped = word.replace("%", "%%")
+    if set(word) <= _PLAIN:
+        return escaped
+    return '"' + escaped.replace("\\", "\\\\").replace('"', '\\"') + '"'

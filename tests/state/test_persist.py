@@ -1,0 +1,357 @@
+"""A set that survives a reboot, on a fake kernel: what is written, what a boot makes of it, and how all of it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.commands import Typed, lend, typed
+from fakes.kernel import FakeKernel
+from fakes.systemd import Systemd
+from fakes.trees import host_tree
+
+from numatune.settings.persisted import BOOT, IRQ, REPAIR, SYSCTL_D, TIMER, TMPFILES_D, UDEV_RULES, UNITS
+
+SWAPPINESS, MIN_FREE = "/proc/sys/vm/swappiness", "/proc/sys/vm/min_free_kbytes"
+DEFRAG = "/sys/kernel/mm/transparent_hugepage/defrag"
+NIC = "0000:41:00.0"
+PROFILE = """\
+name: placed
+sysctl:
+  vm.swappiness: 10
+  vm.stat_interval: ">= 10"
+thp: {enabled: always, defrag: never}
+irq: {rules: [{match: {class: nic}, cpus: "2"}]}
+cpusets: {inference.slice: {cpus: 4-7}}
+"""
+QUIET = "name: quiet\nsysctl: {vm.swappiness: 10}\n"
+FILES = [SYSCTL_D, TMPFILES_D, UDEV_RULES, *(f"{UNITS}/{unit}" for unit in (BOOT, IRQ, REPAIR, TIMER))]
+
+
+class Host:
+    """A fake host that can be restarted. `kernel` is lent to the commands."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, tree: dict[str, str]) -> None:
+        self.folder, self._tree, self._boots = folder, tree, 1
+        self._lend = lambda kernel: lend(kernel, folder, monkeypatch)
+        self.kernel = self._start({})
+
+    def apply(self, text: str = PROFILE, *words: str) -> Typed:
+        (self.folder / "p.yaml").write_text(text, encoding="utf-8")
+        return typed("apply", "p.yaml", "--yes", *words)
+
+    def held(self, path: str) -> str:
+        return self.kernel.files[path].strip()
+
+    def reboot(self, *, boot_unit: bool = True) -> Typed | None:
+        """What is in memory is gone; /etc is not. Early boot reads it, then the boot unit runs, if it is enabled."""
+        kept = {path: text for path, text in self.kernel.state().items() if path.startswith("/etc/")}
+        self._boots += 1
+        self.kernel = self._start(kept)
+        self._early_boot()
+        if not boot_unit or f"{UNITS}/multi-user.target.wants/{BOOT}" not in self.kernel.links:
+            return None
+        return typed("reapply", "--boot")
+
+    def _start(self, kept: dict[str, str]) -> FakeKernel:
+        tree = host_tree(nodes=2, cpus_per_node=4, nics=1, remapping=True)
+        tree |= {**self._tree, **kept, "/proc/sys/kernel/random/boot_id": f"boot-{self._boots}\n"}
+        made = FakeKernel(tree)
+        for link in [path for path in made.links if path.endswith(f".wants/{TIMER}")]:
+            Systemd().start_unit(made, link.rpartition("/")[2])
+        self._lend(made)
+        return made
+
+    def _early_boot(self) -> None:
+        """systemd-sysctl and systemd-tmpfiles, for the lines that numatune writes."""
+        for line in _lines(self.kernel.files.get(SYSCTL_D, "")):
+            key, _, value = line.removeprefix("-").partition(" = ")
+            self.kernel.write("/proc/sys/" + key.replace(".", "/"), value)
+        for line in _lines(self.kernel.files.get(TMPFILES_D, "")):
+            _, path, *_, value = line.split()
+            self.kernel.write(path, value)
+
+
+def _lines(text: str) -> Iterator[str]:
+    return (line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+Make = Callable[..., Host]
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    return lambda **tree: Host(tmp_path, monkeypatch, tree.get("tree", {}))
+
+
+@pytest.fixture
+def host(make: Make) -> Host:
+    return make()
+
+
+def rows(said: Typed) -> dict[str, dict[str, Any]]:
+    return {row["id"]: row for row in said.json["settings"]}
+
+
+def there(host: Host) -> list[str]:
+    return [path for path in FILES if path in host.kernel.files]
+
+
+def test_all_of_it_is_rows_of_the_plan(host: Host) -> None:
+    (host.folder / "p.yaml").write_text(PROFILE, encoding="utf-8")
+    plan = rows(typed("plan", "p.yaml", "--persist", "--json"))
+    assert [sid for sid in plan if sid.startswith("persist:")] == [
+        "persist:sysctl.d",
+        "persist:tmpfiles.d",
+        f"persist:{BOOT}",
+        f"persist:{IRQ}",
+        "persist:udev",
+        f"persist:{REPAIR}",
+        f"persist:{TIMER}",
+        f"persist:{BOOT}/enabled",
+        f"persist:{TIMER}/enabled",
+        f"persist:{TIMER}/active",
+    ]
+    assert plan["persist:sysctl.d"]["action"] == "create"
+    assert there(host) == []
+
+
+def test_applied_twice_changes_nothing_the_second_time(host: Host) -> None:
+    first = host.apply(PROFILE, "--persist", "--json")
+    assert (first.code, first.err) == (0, "")
+    assert there(host) == FILES
+    before = state(host)
+    again = host.apply(PROFILE, "--json")
+    assert (again.code, again.json["run"]) == (0, None)
+    assert state(host) == before
+    assert typed("drift").screen == ""
+
+
+def test_systemd_reads_new_unit_files_once(host: Host) -> None:
+    host.apply(PROFILE, "--persist")
+    told = [what for what, text in host.kernel.log if text == "<run>" and "set-property" not in what]
+    assert told == [
+        "systemctl daemon-reload",
+        f"systemctl --no-ask-password enable -- {BOOT}",
+        f"systemctl --no-ask-password enable -- {TIMER}",
+        f"systemctl --no-ask-password start -- {TIMER}",
+    ]
+    host.kernel.log.clear()
+    host.apply(PROFILE, "--no-persist")
+    told = [what for what, text in host.kernel.log if text == "<run>"]
+    assert told == [
+        f"systemctl --no-ask-password disable -- {BOOT}",
+        f"systemctl --no-ask-password stop -- {TIMER}",
+        f"systemctl --no-ask-password disable -- {TIMER}",
+        "systemctl daemon-reload",
+    ]
+
+
+def test_the_choice_stays_until_it_is_taken_back(host: Host) -> None:
+    before = state(host)
+    host.apply(PROFILE, "--persist")
+    host.apply(QUIET)
+    assert there(host) == [SYSCTL_D, f"{UNITS}/{BOOT}"]
+    plan = rows(typed("plan", "p.yaml", "--no-persist", "--json"))
+    released = {sid: row["action"] for sid, row in plan.items() if row["action"] != "none"}
+    assert released == dict.fromkeys(
+        ["persist:sysctl.d", f"persist:{BOOT}", f"persist:{BOOT}/enabled"],
+        "release",
+    )
+    host.apply(QUIET, "--no-persist")
+    assert there(host) == []
+    assert typed("drift").screen == ""
+    host.apply(PROFILE)
+    assert there(host) == []
+    assert typed("rollback", "--all", "--yes").code == 0
+    assert state(host) == before
+
+
+def test_a_part_of_a_set_keeps_what_makes_the_whole_survive(host: Host) -> None:
+    host.apply(PROFILE, "--persist")
+    before = host.held(SYSCTL_D)
+    host.apply("name: placed\nsysctl: {vm.swappiness: 20}\n", "--only", "sysctl")
+    assert host.held(SYSCTL_D) == before.replace("= 10", "= 20")
+    assert there(host) == FILES
+    host.apply("name: more\nsysctl: {vm.page-cluster: 0}\n", "--add", "--allow-unsafe", "x")
+    assert "-vm.swappiness = 20" in host.held(SYSCTL_D)
+    assert typed("drift").screen == ""
+
+
+def test_a_part_may_also_start_or_end_it(host: Host) -> None:
+    host.apply(PROFILE)
+    (host.folder / "more.yaml").write_text("name: more\nsysctl: {vm.vfs_cache_pressure: 50}\n", encoding="utf-8")
+    assert typed("apply", "more.yaml", "--add", "--persist", "--yes").code in {0, 2}
+    assert there(host) == FILES
+    assert "-vm.swappiness = 10" in host.held(SYSCTL_D)
+    assert typed("apply", "more.yaml", "--add", "--no-persist", "--yes").code in {0, 2}
+    assert there(host) == []
+    assert host.held(SWAPPINESS) == "10"
+
+
+def test_after_a_reboot_the_host_is_as_applied(host: Host) -> None:
+    host.apply(PROFILE, "--persist")
+    wanted = {path: host.held(path) for path in watched(host)}
+    said = host.reboot()
+    assert said
+    assert (said.code, said.err) == (0, "")
+    assert {path: host.held(path) for path in wanted} == wanted
+    assert typed("drift").screen == ""
+    assert typed("drift", "-v").code == 0
+
+
+def test_what_early_boot_cannot_keep_is_left_to_the_boot_unit(host: Host) -> None:
+    """A bound, an interrupt, a unit's property: no line of sysctl.d or tmpfiles.d says those."""
+    host.apply(PROFILE, "--persist")
+    assert host.reboot(boot_unit=False) is None
+    assert (host.held(SWAPPINESS), host.held(mask(host))) == ("10", "0-7")
+    assert "[never]" in host.kernel.files[DEFRAG]
+    assert host.held("/proc/sys/vm/stat_interval") == "1"
+    drifted = typed("drift", "--json").json
+    letters = {row["id"]: row["letters"] for row in drifted["settings"] if row["counted"]}
+    assert set(letters.values()) == {"RM"}
+    assert "sysctl:vm.stat_interval" in letters
+    assert typed("reapply").code == 0
+    assert typed("drift").screen == ""
+
+
+def test_it_can_all_be_taken_back_before_a_reboot(host: Host) -> None:
+    before = state(host)
+    host.apply(PROFILE, "--persist")
+    said = typed("rollback", "--yes")
+    assert (said.code, said.err) == (0, "")
+    assert state(host) == before
+
+
+def test_it_can_all_be_taken_back_after_a_reboot(host: Host) -> None:
+    """What a boot has made so again is numatune's, so a rollback needs no second reboot."""
+    before = state(host)
+    host.apply(PROFILE, "--persist")
+    host.reboot()
+    said = typed("rollback", "--yes")
+    assert (said.code, said.err) == (0, "")
+    assert different(before, state(host)) == {"/proc/sys/kernel/random/boot_id"}
+    host.reboot()
+    assert different(before, state(host)) == {"/proc/sys/kernel/random/boot_id"}
+
+
+def test_several_runs_go_one_by_one_after_a_reboot(host: Host) -> None:
+    host.apply(QUIET, "--persist")
+    host.apply(QUIET.replace("10", "20"))
+    host.reboot()
+    assert host.held(SWAPPINESS) == "20"
+    assert typed("rollback", "--yes").code == 0
+    assert host.held(SWAPPINESS) == "10"
+    assert typed("drift").screen == ""
+    assert typed("rollback", "--yes").code == 0
+    assert host.held(SWAPPINESS) == "60"
+    assert there(host) == []
+
+
+def test_after_a_reboot_what_somebody_moves_is_found_and_put_back(host: Host) -> None:
+    host.apply(PROFILE, "--persist")
+    host.reboot()
+    host.kernel.put(SWAPPINESS, "60\n")
+    (row,) = [row for row in typed("drift", "--json").json["settings"] if row["counted"]]
+    assert (row["id"], row["letters"]) == ("sysctl:vm.swappiness", "MM")
+    said = typed("drift", "--repair")
+    assert (said.code, host.held(SWAPPINESS)) == (0, "10")
+    assert typed("rollback", "--yes").code == 0
+    assert host.held(SWAPPINESS) == "60"
+
+
+def test_what_somebody_changed_since_the_reboot_is_spared(host: Host) -> None:
+    host.apply(PROFILE, "--persist")
+    host.reboot()
+    host.kernel.put(SWAPPINESS, "33\n")
+    said = typed("rollback", "--yes", "--json")
+    assert said.code == 2
+    assert host.held(SWAPPINESS) == "33"
+    assert host.held(mask(host)) == "0-7"
+
+
+def test_what_the_apply_found_as_wanted_and_a_boot_had_to_write_goes_back_too(make: Make) -> None:
+    host = make(tree={SWAPPINESS: "10\n"})
+    host.apply(QUIET.replace("sysctl: {", "sysctl: {vm.stat_interval: 10, "), "--persist")
+    host._tree[SWAPPINESS] = "60\n"  # noqa: SLF001  # whoever had set it does no longer
+    host.kernel.put(SYSCTL_D, "# emptied\n")
+    said = host.reboot()
+    assert said
+    assert (said.code, host.held(SWAPPINESS)) == (0, "10")
+    assert "-vm.swappiness = 10" in host.held(SYSCTL_D)
+    typed("reapply")
+    assert typed("rollback", "--yes").code == 0
+    assert host.held(SWAPPINESS) == "60"
+    assert there(host) == []
+
+
+def test_a_deleted_file_of_ours_is_drift(host: Host) -> None:
+    host.apply(PROFILE, "--persist")
+    host.kernel.remove(UDEV_RULES)
+    (row,) = [row for row in typed("drift", "--json").json["settings"] if row["counted"]]
+    assert (row["id"], row["letters"]) == ("persist:udev", "DA")
+    assert typed("reapply").code == 0
+    assert there(host) == FILES
+
+
+def test_interrupts_alone(host: Host) -> None:
+    host.apply(PROFILE, "--persist")
+    host.kernel.put(mask(host), "0-7\n")
+    host.kernel.put(SWAPPINESS, "60\n")
+    said = typed("reapply", "--only", "irq")
+    assert (said.code, host.held(mask(host)), host.held(SWAPPINESS)) == (0, "2", "60")
+    assert f"irq:{NIC}/1" in said.out
+    assert typed("reapply", "--only", "colour").err == (
+        "numatune: --only: nothing of 'colour' is applied; accepted: cpusets, irq, persist, sysctl, thp\n"
+    )
+
+
+def test_reapply_is_no_run(host: Host) -> None:
+    host.apply(PROFILE, "--persist")
+    runs = sorted((host.folder / "state" / "runs").iterdir())
+    applied = (host.folder / "state" / "applied.json").read_bytes()
+    host.reboot()
+    host.kernel.put(SWAPPINESS, "60\n")
+    typed("reapply")
+    assert sorted((host.folder / "state" / "runs").iterdir()) == runs
+    assert (host.folder / "state" / "applied.json").read_bytes() == applied
+    assert [run["run"] for run in typed("history", "--json").json["runs"]] == [1]
+
+
+def test_what_is_held_is_left_alone(host: Host) -> None:
+    host.apply(PROFILE, "--persist")
+    typed("hold", "sysctl:vm.stat_interval", "--for", "1h", "--why", "test")
+    said = host.reboot()
+    assert said
+    assert (said.code, host.held("/proc/sys/vm/stat_interval")) == (0, "1")
+
+
+def test_without_an_applied_set_it_says_so(host: Host) -> None:
+    said = typed("reapply", "--boot")
+    assert (said.code, said.err) == (
+        1,
+        "numatune: reapply: nothing is applied on this host (numatune apply PROFILE)\n",
+    )
+    assert host.kernel.log == []
+
+
+def watched(host: Host) -> tuple[str, ...]:
+    drop_in = "/run/systemd/system.control/inference.slice.d/50-AllowedCPUs.conf"
+    return (SWAPPINESS, DEFRAG, MIN_FREE, mask(host), drop_in)
+
+
+def state(host: Host) -> dict[str, str]:
+    """All but what the fake remembers of units that it has stopped."""
+    return {path: text for path, text in host.kernel.state().items() if not path.startswith("systemd: ")}
+
+
+def different(before: dict[str, str], after: dict[str, str]) -> set[str]:
+    return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+
+
+def mask(host: Host) -> str:
+    """The mask file of the NIC's interrupt with index 1."""
+    numbers = host.kernel.names(f"/sys/bus/pci/devices/{NIC}/msi_irqs")
+    return f"/proc/irq/{numbers[1]}/smp_affinity_list"
