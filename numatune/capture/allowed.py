@@ -81,6 +81,8 @@ _DEVICES = (
     "/sys/class/drm/{card,renderD}*",
     "/sys/class/{net,infiniband,nvme,accel}/*/device",
     "/sys/class/drm/{card,renderD}*/device",
+    "/sys/class/net/*/queues/{rx-*,tx-*}",
+    "/sys/class/net/*/queues/{rx-*/rps_cpus,tx-*/xps_cpus}",
     "/proc/interrupts",
     "/proc/irq",
     "/proc/irq/*",

@@ -13,6 +13,7 @@ from numatune.discover.machine import machine
 from numatune.discover.nodes import BASE as NODE_BASE
 from numatune.discover.nodes import hugepage_sizes, nodes
 from numatune.discover.power import power
+from numatune.discover.queues import queues
 from numatune.discover.services import irqbalance
 from numatune.discover.thp import thp
 from numatune.host.protocol import Reader
@@ -24,9 +25,9 @@ ALL = frozenset(Section)
 
 
 def discover_host(reader: Reader, sections: Collection[Section] | None = None) -> Topology:
-    """The host as `sections` of its topology; None: all. Interrupts bring their devices, devices the nodes."""
+    """The host as `sections` of its topology; None: all. Interrupts and queues bring devices, those the nodes."""
     wanted = {Section.MACHINE, Section.CPUS, *(ALL if sections is None else sections)}
-    if Section.INTERRUPTS in wanted:
+    if wanted & {Section.INTERRUPTS, Section.QUEUES}:
         wanted.add(Section.DEVICES)
     if Section.DEVICES in wanted:
         wanted.add(Section.NODES)
@@ -44,6 +45,7 @@ def discover_host(reader: Reader, sections: Collection[Section] | None = None) -
         cgroups=cgroups(reader) if Section.CGROUPS in wanted else Cgroups(),
         thp=thp(reader) if Section.THP in wanted else Thp(),
         irqbalance=irqbalance(reader) if Section.SERVICES in wanted else Irqbalance(),
+        queues=tuple(queues(reader, hardware)) if Section.QUEUES in wanted else (),
         power=power(reader, processors.online) if Section.POWER in wanted else Power(),
         hugepage_sizes=hugepage_sizes(reader) if Section.NODES in wanted else (),
         fingerprint=fingerprint_of(reader),

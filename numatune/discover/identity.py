@@ -19,7 +19,7 @@ _VIRTUAL = "/sys/devices/virtual/"
 
 
 def fingerprint_of(reader: Reader) -> str:
-    """Node and CPU lists, memory sizes in steps, names of PCI devices, interfaces and interrupts, kernel, cgroups.
+    """Node and CPU lists, memory sizes in steps, PCI devices, interfaces and queues, interrupts, kernel, cgroups.
 
     Interfaces without hardware (veth, bridges) come and go with containers and are left out.
     """
@@ -38,6 +38,7 @@ def _told(reader: Reader) -> Iterator[str]:
         yield f"node {node} cpus {text(reader, f'{NODE_BASE}/node{node}/cpulist')} memory {steps}"
     yield f"pci {' '.join(reader.names('/sys/bus/pci/devices'))}"
     yield f"net {' '.join(_interfaces(reader))}"
+    yield f"queues {' '.join(_queues(reader))}"
     yield f"irq {' '.join(reader.names('/proc/irq'))}"
     groups = cgroups(reader)
     yield f"cgroup {groups.mode} {groups.version} {groups.cpuset_root} {groups.memory_root}"
@@ -47,3 +48,9 @@ def _interfaces(reader: Reader) -> Iterator[str]:
     for name in reader.names("/sys/class/net"):
         if not (reader.real(f"/sys/class/net/{name}") or "").startswith(_VIRTUAL):
             yield name
+
+
+def _queues(reader: Reader) -> Iterator[str]:
+    """How many queues each interface has: ``ethtool -L`` changes that, and every one has masks of its own."""
+    for name in _interfaces(reader):
+        yield str(len(reader.names(f"/sys/class/net/{name}/queues")))

@@ -83,7 +83,7 @@ def _of_rule(number: int, rule: Rule, claimed: tuple[Claim, ...], context: Conte
             yield _row(f"irq:rules/{number}/{address}/nameless", _nameless(claim, rule), number, rule, context)
         if not claim.interrupts:
             continue
-        found = place(rule, claim.device, topology)
+        found = place(rule.where, claim.device, topology, rule.away_from)
         if isinstance(found, NoPlace):
             yield _row(f"irq:rules/{number}/{address}", found, number, rule, context)
             continue

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
-from numatune.compat import override
 from numatune.cpus import CpuSet
 from numatune.knobs.base import CpuSetField, Section
-from numatune.topology.model import Device, DeviceKind, Interrupt, Node, Topology
+from numatune.knobs.device_match import DeviceMatch
+from numatune.topology.model import Device, Interrupt, Node, Topology
 
 Spread = Literal["core", "cpu", "none"]
 
@@ -32,29 +32,10 @@ Where = Annotated[Literal["local", "all"] | CpuSetField, BeforeValidator(_where)
 """The CPUs of the device's node, all online ones, or a set."""
 
 
-class Match(Section):
+class Match(DeviceMatch):
     """What a rule is about: every key that is given must hold. All but `class` are globs."""
 
-    class_: DeviceKind | None = Field(default=None, alias="class")
-    address: str | None = None
-    driver: str | None = None
-    name: str | None = None
     vector: str | None = None
-
-    @model_validator(mode="after")
-    def _something(self) -> Match:
-        if not str(self):
-            raise ValueError("an empty match; accepted: at least one of class, address, driver, name, vector")
-        return self
-
-    def device(self, device: Device) -> bool:
-        """Whether a device is meant. `name` is any of its names (eth0, mlx5_0)."""
-        return (
-            (self.class_ is None or device.kind == self.class_)
-            and (self.address is None or fnmatchcase(device.address, self.address.lower()))
-            and (self.driver is None or fnmatchcase(device.driver, self.driver))
-            and (self.name is None or any(fnmatchcase(name, self.name) for name in device.names))
-        )
 
     def interrupt(self, interrupt: Interrupt) -> bool:
         """Whether one of that device's interrupts is meant."""
@@ -63,12 +44,6 @@ class Match(Section):
     def cannot_tell(self, interrupt: Interrupt) -> bool:
         """Whether only its name would tell, and it has none: the link is down, or nobody uses it yet."""
         return not interrupt.name and not self.interrupt(interrupt)
-
-    @override
-    def __str__(self) -> str:
-        """As the profile would say it: ``class nic, name eth*``."""
-        asked = self.model_dump(by_alias=True, exclude_none=True)
-        return ", ".join(f"{key} {value}" for key, value in asked.items())
 
 
 class Rule(Section):
@@ -149,21 +124,23 @@ class NoPlace:
     reason: str
 
 
-def place(rule: Rule, device: Device, topology: Topology) -> Place | NoPlace:
+def place(
+    where: Literal["local", "all"] | CpuSet | None, device: Device, topology: Topology, away_from: CpuSet | None = None
+) -> Place | NoPlace:
     """The CPUs that a rule means for a device."""
-    match rule.where:
+    match where:
         case None:
             return NoPlace("not-applicable", "left alone, as its rule names no cpus")
         case "all":
-            return usable(topology.cpus.online, topology, rule.away_from)
+            return usable(topology.cpus.online, topology, away_from)
         case "local":
             found = _local(device, topology)
             if isinstance(found, NoPlace):
                 return found
-            kept = usable(found.cpus, topology, rule.away_from)
+            kept = usable(found.cpus, topology, away_from)
             return kept if isinstance(kept, NoPlace) else Place(kept.cpus, joined(found.note, kept.note))
         case asked:
-            return usable(asked, topology, rule.away_from)
+            return usable(asked, topology, away_from)
 
 
 def usable(asked: CpuSet, topology: Topology, away_from: CpuSet | None = None) -> Place | NoPlace:

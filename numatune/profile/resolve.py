@@ -28,7 +28,7 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "disruption": ("forbid", "allow"),
     "on_error": ("continue", "rollback"),
 }
-LATER: Final = ("shm", "net_queues", "launch")
+LATER: Final = ("shm", "launch")
 """Sections that the language has and this version does not carry out."""
 
 

@@ -12,6 +12,7 @@ from typing import Literal
 
 from numatune.cpus import CpuSet
 from numatune.topology.power import Power
+from numatune.topology.queues import Queues
 
 NodeKind = Literal["cpu+mem", "cpu-only", "memory-only", "empty"]
 DeviceKind = Literal["accelerator", "nic", "nvme", "infiniband", "other"]
@@ -31,6 +32,7 @@ class Section(enum.StrEnum):
     THP = "thp"
     SERVICES = "services"
     POWER = "power"
+    QUEUES = "queues"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,6 +209,7 @@ class Topology:
     cgroups: Cgroups = field(default_factory=Cgroups)
     thp: Thp = field(default_factory=Thp)
     irqbalance: Irqbalance = field(default_factory=Irqbalance)
+    queues: tuple[Queues, ...] = ()
     power: Power = field(default_factory=Power)
     hugepage_sizes: tuple[int, ...] = ()  # kB, offered by this kernel
     fingerprint: str = ""

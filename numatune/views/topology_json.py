@@ -37,6 +37,11 @@ def topology(found: Topology, root: str = "/") -> dict[str, Any]:
         }
     if Section.THP in found.sections:
         data["thp"] = {"present": found.thp.present, "sizes_kb": list(found.thp.sizes), "files": list(found.thp.files)}
+    if Section.QUEUES in found.sections:
+        data["net_queues"] = [
+            {"interface": one.interface, "device": one.device, "rx": len(one.receive), "tx": len(one.transmit)}
+            for one in found.queues
+        ]
     if Section.POWER in found.sections:
         data["cpufreq"] = [_policy(policy) for policy in found.power.policies]
         data["idle_states"] = [{"name": one.name, "cpus": _set(one.cpus)} for one in found.power.idle_states]

@@ -1,4 +1,4 @@
-"""Masks of CPUs outside /proc/irq: those of workqueues."""
+"""Masks of CPUs outside /proc/irq: those of workqueues and of the queues of network interfaces."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def mask(kernel: FakeKernel, text: str) -> CpuSet | int:
     except ValueError:
         return errno.EINVAL
     groups = text.strip().count(",") + 1
-    return errno.EOVERFLOW if groups > (width(kernel) + 31) // 32 or asked.last >= width(kernel) else asked
+    return errno.EOVERFLOW if groups > (width(kernel) + 31) // 32 or (asked and asked.last >= width(kernel)) else asked
 
 
 class Workqueues(Behaviour):
@@ -64,3 +64,34 @@ def exclude(kernel: FakeKernel, isolated: CpuSet) -> None:
     asked = CpuSet.parse_mask(kernel.files[_REQUESTED])
     kernel.files[f"{WORKQUEUES}/cpumask"] = f"{(asked - isolated or asked).mask(width(kernel))}\n"
     kernel.files[_ISOLATED] = f"{isolated.mask(width(kernel))}\n"
+
+
+def net_queues(path: str, receive: int, transmit: int, width: int) -> dict[str, str]:
+    """Queues of the interface at `path`; one transmit queue alone has no XPS."""
+    none = f"{CpuSet().mask(width)}\n"
+    tree = {f"{path}/queues/rx-{number}/rps_cpus": none for number in range(receive)}
+    tree |= {f"{path}/queues/rx-{number}/rps_flow_cnt": "0\n" for number in range(receive)}
+    tree |= {f"{path}/queues/tx-{number}/tx_maxrate": "0\n" for number in range(transmit)}
+    if transmit > 1:
+        tree |= {f"{path}/queues/tx-{number}/xps_cpus": none for number in range(transmit)}
+    return tree
+
+
+class NetQueues(Behaviour):
+    """RPS leaves CPUs that are isolated at boot out, and takes no mask of nothing else; XPS takes any."""
+
+    @override
+    def write(self, kernel: FakeKernel, path: str, text: str) -> int | None:
+        name = path.rpartition("/")[2]
+        if "/queues/" not in path or name not in {"rps_cpus", "xps_cpus"}:
+            return None
+        asked = mask(kernel, text)
+        if isinstance(asked, int):
+            return asked
+        quiet = CpuSet.parse(kernel.files["/sys/devices/system/cpu/isolated"])
+        if name == "rps_cpus" and asked:
+            asked -= quiet
+            if not asked:
+                return errno.EINVAL
+        kernel.files[path] = f"{asked.mask(width(kernel))}\n"
+        return 0

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fakes.masks import net_queues
 from fakes.tree_kernel import version
 from numatune.cpus import CpuSet
 
@@ -70,6 +71,7 @@ def devices(
     bridge_node of the bridge above; default -1 when the device has none, else the device's
     local_cpus  text of local_cpulist; default: the node's CPUs, or all
     name        eth0, card0, nvme0, mlx5_0; "" for none
+    rx, tx      receive and transmit queues of a NIC: 4 of each
     vectors     how many interrupts, or their action names in order of the MSI index
     managed     how many of the last vectors the kernel keeps for itself; NVMe: all but the first
     link_down   true: the vectors exist and have no action name
@@ -90,7 +92,7 @@ def devices(
         made.setdefault("name", f"{made['label']}{labels[made['label']]}" if made["label"] else "")
         labels[made["label"]] += 1
         path = _device(shape, made, tree)
-        _names(made, path, tree)
+        _names(made, path, tree, shape.width)
         chip = f"{'IR-' if remapping else ''}PCI-MSIX-{made['address']}"
         vectors = _vectors(made)
         managed = made.get("managed", max(0, len(vectors) - 1) if made["kind"] == "nvme" else 0)
@@ -138,7 +140,7 @@ def _device(shape: Shape, made: Mapping[str, Any], tree: dict[str, str]) -> str:
     return path
 
 
-def _names(made: Mapping[str, Any], path: str, tree: dict[str, str]) -> None:
+def _names(made: Mapping[str, Any], path: str, tree: dict[str, str], width: int) -> None:
     """What other parts of /sys call the device."""
     name = made["name"]
     below = {"nic": "net", "accelerator": "drm", "vga": "drm", "nvme": "nvme", "infiniband": "infiniband"}
@@ -155,6 +157,7 @@ def _names(made: Mapping[str, Any], path: str, tree: dict[str, str]) -> None:
     else:
         return
     if kind == "net":
+        tree |= net_queues(f"{path}/net/{name}", made.get("rx", 4), made.get("tx", 4), width)
         tree |= {f"{path}/net/{name}/address": "02:00:00:00:00:00\n", f"{path}/net/{name}/operstate": "up\n"}
     tree[f"/sys/class/{kind}/{name}"] = "-> ../../" + path.removeprefix("/sys/") + f"/{kind}/{name}"
 

@@ -6,7 +6,7 @@ from fakes.cgroup import CgroupV1, CgroupV2
 from fakes.hugepages import Hugepages
 from fakes.irq import Interrupts
 from fakes.kernel import Behaviour
-from fakes.masks import Workqueues
+from fakes.masks import NetQueues, Workqueues
 from fakes.memory import Ksm, Weights
 from fakes.pairs import Pairs
 from fakes.power import Frequencies
@@ -19,6 +19,7 @@ USUAL: tuple[Behaviour, ...] = (
     Weights(),
     Ksm(),
     Workqueues(),
+    NetQueues(),
     Frequencies(),
     Flags(),
     Pairs(),

@@ -21,11 +21,15 @@ _BY_PATH: tuple[tuple[re.Pattern[str], _Meanings], ...] = (
         {errno.ENODEV: (Status.UNSUPPORTED, "the firmware tells no bandwidths (HMAT, CDAT)")},
     ),
     (
+        re.compile(r"/sys/class/net/.*/rps_cpus"),
+        {errno.EINVAL: (Status.FAILED, "isolated CPUs take no packets over, and none is left")},
+    ),
+    (
         re.compile(r".*/cpufreq/policy\d+/energy_performance_preference"),
         {errno.EBUSY: (Status.FAILED, "under the governor performance no other preference is taken")},
     ),
 )
-"""Each with the source that says so: Linux mm/ksm.c, mm/mempolicy.c, drivers/cpufreq/intel_pstate.c."""
+"""Each with the source that says so: Linux mm/ksm.c, mm/mempolicy.c, drivers/cpufreq/intel_pstate.c, net/core/net-sysfs.c."""
 
 
 def of(target: KernelFile) -> _Meanings:
