@@ -67,6 +67,7 @@ _NODES = (
     "/sys/kernel/mm/hugepages/hugepages-*/{nr_hugepages,nr_overcommit_hugepages,free_hugepages}",
     "/sys/kernel/mm/hugepages/hugepages-*/{surplus_hugepages,resv_hugepages}",
     "/sys/kernel/mm/ksm/*",
+    "/sys/kernel/debug/sched/numa_balancing/*",
     _THP,
     f"{_THP}/*",
     f"{_THP}/khugepaged/*",

@@ -55,6 +55,13 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         "--allow-unsafe", action="append", default=[], metavar="ID", help="write this setting beyond its guard rail"
     )
     parser.add_argument(
+        "--allow-debugfs",
+        action="append_const",
+        dest="allow_unsafe",
+        const="debugfs",
+        help="write what lies in debugfs, where the kernel checks nothing",
+    )
+    parser.add_argument(
         "--retry", action="store_true", help="try again what an earlier apply learned to be out of reach"
     )
 
@@ -156,7 +163,7 @@ def asked(args: argparse.Namespace) -> list[str]:
         words += [option, ",".join(sections)] if sections else []
     words += ["--allow-disruption"] if args.allow_disruption else []
     for setting in args.allow_unsafe:
-        words += ["--allow-unsafe", setting]
+        words += ["--allow-debugfs"] if setting == "debugfs" else ["--allow-unsafe", setting]
     for option in ("retry", "add", "keep_released"):
         words += [f"--{option.replace('_', '-')}"] if getattr(args, option) else []
     if args.persist is not None:
@@ -173,6 +180,13 @@ def seconds(text: str) -> float:
     if not found >= 0:  # nor NaN, which is no time to wait for
         raise argparse.ArgumentTypeError(f"{text!r} is no time to wait; accepted: seconds, 0 or more")
     return found
+
+
+def count(text: str) -> int:
+    """A number of things, for argparse."""
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of them; accepted: 1, 2, ...")
+    return int(text)
 
 
 def duration(text: str) -> int:

@@ -12,17 +12,32 @@ from numatune.engine.order import order
 from numatune.settings.codecs import agree, meets, shown
 from numatune.settings.model import Impact, Setting, SettingId
 from numatune.settings.plan import Action, Change, Observation, Remembered, Status
-from numatune.settings.targets import Cgroup, Fact, IrqAffinity, KernelFile, Nothing, OwnedFile, UnitProperty, UnitState
+from numatune.settings.targets import (
+    DEBUGFS,
+    Cgroup,
+    Fact,
+    IrqAffinity,
+    KernelFile,
+    Nothing,
+    OwnedFile,
+    UnitProperty,
+    UnitState,
+)
 
 Seen = Mapping[SettingId, Observation]
 
 _MADE = (Cgroup, OwnedFile)
+ALL_OF_DEBUGFS = "debugfs"
 _ABSENT = frozenset({0, errno.ENOENT, errno.ENOTDIR})
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user allows: `allow_unsafe` names settings; `retry` tries again what was refused or clamped before."""
+    """What the user allows.
+
+    allow_unsafe  settings by id; "debugfs" for all that lie there
+    retry         tries again what was refused or clamped before
+    """
 
     allow_disruption: bool = False
     allow_unsafe: frozenset[str] = frozenset()
@@ -171,9 +186,16 @@ def allowed(change: Change, options: Options) -> Change:
     against = ""
     if seen.hands_off:
         against = seen.hands_off
-    elif seen.unsafe and setting.id not in options.allow_unsafe:
-        against = f"{seen.unsafe}; --allow-unsafe {setting.id} writes it all the same"
+    elif seen.unsafe and not options.allow_unsafe & _leaves(setting).keys():
+        against = f"{seen.unsafe}; {list(_leaves(setting).values())[-1]} writes it all the same"
     elif impact is Impact.DISRUPTS and not options.allow_disruption:
         stands = f" ({', '.join(seen.users)})" if seen.users else ""
         against = f"would disrupt running work{stands}; --allow-disruption does it all the same"
     return replace(change, action=Action.NONE, writes=(), reason=against) if against else change
+
+
+def _leaves(setting: Setting) -> dict[str, str]:
+    """What in `allow_unsafe` lets a setting be written beyond its guard, with the option that says so; best last."""
+    leaves = {str(setting.id): f"--allow-unsafe {setting.id}"}
+    in_debugfs = isinstance(setting.target, KernelFile) and setting.target.paths[0].startswith(DEBUGFS)
+    return leaves | {ALL_OF_DEBUGFS: "--allow-debugfs"} if in_debugfs else leaves

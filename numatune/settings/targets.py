@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+DEBUGFS = "/sys/kernel/debug/"
+"""What lies there is written with a leave of its own only."""
+
 
 @dataclass(frozen=True, slots=True)
 class KernelFile:

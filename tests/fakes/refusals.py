@@ -55,6 +55,24 @@ def _before_5_18(kernel: FakeKernel) -> bool:
     return version(kernel.files["/proc/sys/kernel/osrelease"]) < (5, 18)
 
 
+class SchedDebug(Behaviour):
+    """debugfs stores what it is given in 32 bits; a scan size of 0 is the end of the machine."""
+
+    ROOT = "/sys/kernel/debug/sched/numa_balancing"
+
+    @override
+    def write(self, kernel: FakeKernel, path: str, text: str) -> int | None:
+        if not path.startswith(f"{self.ROOT}/"):
+            return None
+        if not text.strip().isdecimal():
+            return errno.EINVAL
+        kernel.files[path] = f"{int(text) % (1 << 32)}\n"
+        least, most = (int(kernel.files[f"{self.ROOT}/scan_period_{word}_ms"]) for word in ("min", "max"))
+        assert int(kernel.files[f"{self.ROOT}/scan_size_mb"]), "divide error: the machine is gone"
+        assert 0 < least <= most, "nothing sensible comes of a shortest period above the longest"
+        return 0
+
+
 class WatchdogMask(Behaviour):
     """kernel.watchdog_cpumask takes any list and keeps what the machine has, without a word."""
 

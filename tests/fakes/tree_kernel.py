@@ -108,6 +108,15 @@ def thp(kernel: str) -> dict[str, str]:
     return {f"{base}/{name}": f"{text}\n" for name, text in files.items()}
 
 
+def sched_debug(kernel: str) -> dict[str, str]:
+    """What debugfs has of automatic NUMA balancing."""
+    values = {"scan_delay_ms": 1000, "scan_period_min_ms": 1000, "scan_period_max_ms": 60000, "scan_size_mb": 256}
+    if version(kernel) >= (6, 1):
+        values["hot_threshold_ms"] = 1000
+    base = "/sys/kernel/debug/sched/numa_balancing"
+    return {f"{base}/{name}": f"{value}\n" for name, value in values.items()} if version(kernel) >= (5, 13) else {}
+
+
 def cgroups(mode: str, cpus: CpuSet, mems: CpuSet, *, systemd: bool) -> dict[str, str]:
     """/sys/fs/cgroup and its mounts in /proc/mounts; under systemd with the slices that it makes."""
     base = "/sys/fs/cgroup"

@@ -13,7 +13,7 @@ from typing import Any
 from fakes import power
 from fakes.masks import workqueues
 from fakes.tree_devices import devices
-from fakes.tree_kernel import cgroups, sysctls, thp
+from fakes.tree_kernel import cgroups, sched_debug, sysctls, thp
 from fakes.tree_memory import ksm, weighted_interleave
 from numatune.cpus import CpuSet
 from numatune.host.memory import MemoryTree
@@ -149,6 +149,7 @@ def host_tree(  # noqa: PLR0913  # a host has that many properties, and cases na
     if with_thp:
         tree.update(thp(kernel))
     tree.update(ksm(kernel))
+    tree.update(sched_debug(kernel))
     asked = {"nic": nics, "accelerator": accelerators, "nvme": nvmes, "infiniband": infiniband}
     tree.update(devices(shape, asked, other_devices, remapping=remapping))
     tree.modes.update(shape.modes)

@@ -10,7 +10,7 @@ from fakes.masks import NetQueues, Workqueues
 from fakes.memory import Ksm, Weights
 from fakes.pairs import Pairs
 from fakes.power import Frequencies
-from fakes.refusals import Sysctls, WatchdogMask
+from fakes.refusals import SchedDebug, Sysctls, WatchdogMask
 from fakes.systemd import Systemd
 from fakes.thp import Choices, Flags
 
@@ -21,6 +21,7 @@ USUAL: tuple[Behaviour, ...] = (
     Workqueues(),
     NetQueues(),
     Frequencies(),
+    SchedDebug(),
     Flags(),
     Pairs(),
     WatchdogMask(),

@@ -29,7 +29,7 @@ _BY_PATH: tuple[tuple[re.Pattern[str], _Meanings], ...] = (
         {errno.EBUSY: (Status.FAILED, "under the governor performance no other preference is taken")},
     ),
 )
-"""Each with the source that says so: Linux mm/ksm.c, mm/mempolicy.c, drivers/cpufreq/intel_pstate.c, net/core/net-sysfs.c."""
+"""Linux mm/ksm.c, mm/mempolicy.c, drivers/cpufreq/intel_pstate.c, net/core/net-sysfs.c."""
 
 
 def of(target: KernelFile) -> _Meanings:
