@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from numatune.engine import kinds
-from numatune.engine.kinds import systemctl
+from numatune.engine.kinds import refusals, systemctl
 from numatune.engine.order import order
 from numatune.settings.codecs import agree, meets, shown
 from numatune.settings.model import Impact, Setting, SettingId
@@ -125,7 +125,9 @@ def _out_of_reach(setting: Setting, seen: Observation) -> tuple[Status, str] | N
         return systemctl.unknown(seen.errno)
     if seen.errno not in _ABSENT:
         status = Status.DENIED if seen.errno in {errno.EACCES, errno.EPERM, errno.EROFS} else Status.FAILED
-        return status, f"cannot be read ({errno.errorcode.get(seen.errno, str(seen.errno))})"
+        known = refusals.of(setting.target) if isinstance(setting.target, KernelFile) else {}
+        why = f": {known[seen.errno][1]}" if seen.errno in known else ""
+        return status, f"cannot be read ({errno.errorcode.get(seen.errno, str(seen.errno))}){why}"
     return None
 
 

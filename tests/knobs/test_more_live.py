@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,3 +95,38 @@ def test_it_goes_and_comes_back(asked: Asked, tmp_path: Path):
     assert actions(road.plan(asked.section)) == {Action.NONE}
     assert road.rollback() == ()
     assert asked.now() == asked.before
+
+
+def test_debugfs_of_a_kernel_that_is_locked_down_is_denied(tmp_path: Path):
+    """Mounted for a moment, in a mount namespace that nobody else sees."""
+    path = tmp_path / "debug.yaml"
+    path.write_text("name: debug\nsched_debug: {numa_balancing: {scan_delay_ms: 5000}}\n")
+    path.chmod(0o644)
+    probe = "mount -t debugfs none /sys/kernel/debug && test -e /sys/kernel/debug/sched/numa_balancing || exit 9"
+    locked = "cat /sys/kernel/debug/sched/numa_balancing/scan_delay_ms 2>/dev/null && exit 9"
+    plan = f'{probe}; {locked}; exec "$@"'
+    ran = subprocess.run(
+        [
+            "/usr/bin/unshare",
+            "--mount",
+            "sh",
+            "-c",
+            plan,
+            "sh",
+            sys.executable,
+            "-m",
+            "numatune",
+            "plan",
+            str(path),
+            "--json",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "NUMATUNE_STATE_DIR": str(tmp_path / "state")},
+    )
+    if ran.returncode == 9:
+        pytest.skip("no debugfs here, or one that can be read")
+    (row,) = json.loads(ran.stdout)["settings"]
+    assert (row["status"], row["action"]) == ("denied", "none")
+    assert "locked down" in row["reason"]

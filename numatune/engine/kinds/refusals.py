@@ -13,6 +13,10 @@ _Meanings = Mapping[int, tuple[Status, str]]
 
 _BY_PATH: tuple[tuple[re.Pattern[str], _Meanings], ...] = (
     (
+        re.compile(r"/sys/kernel/debug/.*"),
+        {errno.EPERM: (Status.DENIED, "this kernel is locked down (Secure Boot), which closes debugfs")},
+    ),
+    (
         re.compile(r"/sys/kernel/mm/ksm/pages_to_scan"),
         {errno.EINVAL: (Status.FAILED, "the advisor chooses it (advisor_mode is scan-time)")},
     ),
