@@ -95,6 +95,7 @@ def host_tree(  # noqa: PLR0913  # a host has that many properties, and cases na
     cgroup: str = "v2",
     systemd: bool = True,
     with_thp: bool = True,
+    debugfs: bool = False,
     sysctl: Mapping[str, str | None] | None = None,
 ) -> Tree:
     """A host.
@@ -149,7 +150,8 @@ def host_tree(  # noqa: PLR0913  # a host has that many properties, and cases na
     if with_thp:
         tree.update(thp(kernel))
     tree.update(ksm(kernel))
-    tree.update(sched_debug(kernel))
+    if debugfs:
+        tree.update(sched_debug(kernel))
     asked = {"nic": nics, "accelerator": accelerators, "nvme": nvmes, "infiniband": infiniband}
     tree.update(devices(shape, asked, other_devices, remapping=remapping))
     tree.modes.update(shape.modes)
