@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from numatune.compat import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numatune.capture.way import Way
+
 
 @dataclass(frozen=True, slots=True)
 class Captured:
@@ -29,14 +34,20 @@ def capture(out: str, *, host: str = "", root: str = "/", units: Iterable[str] =
 
     Raises UsageError, HostError (no such host, a stream that was cut off, `out` is there). Then nothing is written.
     """
+    from numatune.capture import way
+
+    return capture_by(way.over_ssh(host) if host else way.here(root), str(out), units=units, force=force)
+
+
+def capture_by(there: Way, path: str, *, units: Iterable[str] = (), force: bool = False) -> Captured:
+    """Capture what is at the end of a way. Raises as `capture`."""
     from numatune import __version__
     from numatune.capture import pack, stream, way
     from numatune.capture.tree import tree_of
 
-    path, named = str(out), tuple(units)
+    named = tuple(units)
     _check_units(named)
     pack.check(path, force=force)
-    there = way.over_ssh(host) if host else way.here(root)
     data, mark = way.take(there, named)
     tree = tree_of(stream.parse(data, mark, there.name), __version__, inside=there.root != "/")
     size = pack.write(path, tree, force=force)

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from numatune.settings.model import Setting
     from numatune.settings.plan import Change, Plan, ProfileInfo, Remembered
     from numatune.topology.model import Topology
+    from numatune.verify.remote import Remote
     from numatune.verify.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class Asked:
     """What is wanted, and why it is not what is stored."""
 
     profiles: tuple[ProfileInfo, ...]
@@ -38,36 +39,53 @@ def verify(reader: Reader, request: Request, *, junit: Path | None = None) -> tu
     is applied, ProfileError, HostError.
     """
     from numatune.api.memory import recall
-    from numatune.api.planning import check_sections, host_info
-    from numatune.engine import applied, holds, when
+    from numatune.api.planning import check_sections
     from numatune.errors import UsageError
-    from numatune.settings.plan import Plan
-    from numatune.verify.isolated import checks_for
 
     if reader.root != "/":
         hint = "numatune plan compares a captured tree"
         raise UsageError("--root", f"{reader.root} is a tree: verify asks the running host itself", hint=hint)
     check_sections(request)
     memory = recall(reader)
-    asked = _of_profiles(reader, request) if request.profiles else _of_applied(reader, memory)
+    asked = of_profiles(reader, request) if request.profiles else _of_applied(reader, memory)
+    return compared(asked, request, reader, memory, junit=junit), asked.anew
+
+
+def compared(  # noqa: PLR0913  # the last two have defaults
+    asked: Asked,
+    request: Request,
+    reader: Reader,
+    memory: Memory,
+    *,
+    junit: Path | None = None,
+    remote: Remote | None = None,
+) -> Plan:
+    """The sections of what is wanted that the request names, each setting asked for. Raises as `checks_for`."""
+    from numatune.api.planning import host_info
+    from numatune.engine import applied, holds, when
+    from numatune.settings.plan import Plan
+    from numatune.verify.isolated import checks_for
+
     chosen = {
         setting.id: setting
         for one in applied.chosen(asked.settings, request.only, request.skip)
         for setting in (one, *one.companions)
     }
-    rows = [_row(chosen[said.id], said, memory) for said in checks_for(list(chosen.values()), junit=junit)]
+    verdicts = checks_for(list(chosen.values()), junit=junit, remote=remote)
+    rows = [_row(chosen[said.id], said, memory) for said in verdicts]
     shown = holds.respect(rows, memory.holds, when.stamp())
-    return Plan(asked.profiles, host_info(reader, asked.topology), shown), asked.anew
+    return Plan(asked.profiles, host_info(reader, asked.topology), shown)
 
 
-def _of_profiles(reader: Reader, request: Request) -> _Asked:
+def of_profiles(reader: Reader, request: Request) -> Asked:
+    """What the profiles of a request mean on a host. Raises ProfileError."""
     from numatune.api.planning import want
 
     wanted = want(reader, request)
-    return _Asked(wanted.resolved.profiles, wanted.resolved.settings, wanted.topology)
+    return Asked(wanted.resolved.profiles, wanted.resolved.settings, wanted.topology)
 
 
-def _of_applied(reader: Reader, memory: Memory) -> _Asked:
+def _of_applied(reader: Reader, memory: Memory) -> Asked:
     """The applied set: its values as they are stored, or worked out anew where the host is no longer the same."""
     from numatune.api import anew
     from numatune.discover import discover
@@ -78,7 +96,7 @@ def _of_applied(reader: Reader, memory: Memory) -> _Asked:
         raise StateError("", "nothing is applied here", hint="numatune verify PROFILE compares with a profile")
     topology, changed = discover(reader, ()), anew.why(stored, reader)
     settings = anew.settings(stored, reader) if changed else stored.settings
-    return _Asked(stored.profiles, settings, topology, changed)
+    return Asked(stored.profiles, settings, topology, changed)
 
 
 def _row(setting: Setting, said: Verdict, memory: Memory) -> Change:

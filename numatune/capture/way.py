@@ -50,17 +50,17 @@ def here(root: str = "/") -> Way:
     return Way(("sh",), root, whole, asks=whole == "/")
 
 
-def over_ssh(url: str) -> Way:
-    """A host by its URL. Raises UsageError. Everything else about it is told by ssh's own configuration."""
+def over_ssh(url: str, option: str = "--host") -> Way:
+    """A host by its URL, of `option`. Raises UsageError. All else about it is told by ssh's own configuration."""
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise UsageError("--host", f"{url!r}: {error}", accepted=_ACCEPTED) from error
+        raise UsageError(option, f"{url!r}: {error}", accepted=_ACCEPTED) from error
     host, user = parts.hostname or "", parts.username
     right = parts.scheme == "ssh" and _HOST.fullmatch(host) and parts.path in {"", "/"}
     if not right or parts.password or parts.query or parts.fragment or (user is not None and not _USER.fullmatch(user)):
-        raise UsageError("--host", f"{url!r} is no such address", accepted=_ACCEPTED)
+        raise UsageError(option, f"{url!r} is no such address", accepted=_ACCEPTED)
     host = parts.netloc.rpartition("@")[2].removesuffix(f":{port}").strip("[]") if ":" not in host else host
     where = host if user is None else f"{user}@{host}"
     ported = () if port is None else ("-p", str(port))

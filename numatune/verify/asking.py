@@ -80,7 +80,7 @@ class Asking:
         try:
             return Answer(self._host.file(path).content.decode("utf-8", "replace"), path)
         except RuntimeError:  # testinfra's word for "cat failed"; only the failure is worth a second look
-            said = self._host.run("cat -- %s", path)
+            said = self.run("cat", "--", path)
         if said.rc == 0:
             return Answer(said.stdout, path)
         detail = said.stderr.strip().rpartition(": ")[2]
@@ -136,8 +136,8 @@ class Asking:
         return self._exists(program)
 
     def run(self, *argv: str) -> _Result:
-        """Run a command that changes nothing."""
-        return self._host.run(" ".join(["%s"] * len(argv)), *argv)
+        """Run a command that changes nothing, in the C locale: what it says is read."""
+        return self._host.run(" ".join(["env LC_ALL=C", *["%s"] * len(argv)]), *argv)
 
     def process(self, comm: str) -> str | None:
         """The pid of a process of that name, None when none runs."""

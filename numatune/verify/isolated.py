@@ -20,6 +20,7 @@ from pathlib import Path
 from numatune.errors import HostError, NumatuneError
 from numatune.settings import wire
 from numatune.settings.model import Setting
+from numatune.verify.remote import CONFIG_FILE, HOSTSPEC, Remote, configuration
 from numatune.verify.verdict import SETTINGS_FILE, VERDICTS_FILE, Verdict
 
 _ROOM = Path(__file__).parent
@@ -28,16 +29,19 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/curre
 """Where sysctl and systemctl are looked for: never in a folder that the caller's PATH adds. The last is NixOS's."""
 _KEPT = ("LD_LIBRARY_PATH",)
 """A Python that was built with its library elsewhere does not start without it."""
-_SECONDS, _SECONDS_EACH = 60, 2
+_SECONDS, _SECONDS_EACH, _SECONDS_EACH_REMOTE = 60, 2, 15
 _ALL_HELD, _SOME_FAILED = 0, 1
 """pytest's exit codes when every check came to its end."""
 
 
-def checks_for(settings: Sequence[Setting], *, junit: Path | None = None) -> tuple[Verdict, ...]:
+def checks_for(
+    settings: Sequence[Setting], *, junit: Path | None = None, remote: Remote | None = None
+) -> tuple[Verdict, ...]:
     """One verdict for each setting that wants something, in their order, companions after what they belong to.
 
-    `junit`: a file to write pytest's JUnit XML to. Raises HostError when the checks take too long, NumatuneError when
-    that file cannot be written, RuntimeError with pytest's words when a check breaks.
+    `junit`: a file to write pytest's JUnit XML to. `remote`: the host to ask, None for this one. Raises HostError when
+    the checks take too long, NumatuneError when that file cannot be written, RuntimeError with pytest's words when a
+    check breaks.
     """
     wanted = {setting.id: setting for one in settings for setting in (one, *one.companions) if setting.want is not None}
     if not wanted and junit is None:
@@ -45,7 +49,10 @@ def checks_for(settings: Sequence[Setting], *, junit: Path | None = None) -> tup
     with _private_folder() as name:
         folder = Path(name)
         _put(folder / SETTINGS_FILE, json.dumps(wire.to_data(list(wanted.values()))))
-        code, said = _run(folder, _SECONDS + _SECONDS_EACH * len(wanted))
+        if remote is not None:
+            _put(folder / CONFIG_FILE, configuration(remote))
+        each = _SECONDS_EACH if remote is None else _SECONDS_EACH_REMOTE
+        code, said = _run(command(folder, remote), folder, _SECONDS + each * len(wanted))
         verdicts = _verdicts(folder / VERDICTS_FILE)
         if code not in {_ALL_HELD, _SOME_FAILED} or verdicts.keys() != wanted.keys():
             raise RuntimeError(f"the checks broke (pytest ended with {code}):\n{said}")
@@ -54,13 +61,14 @@ def checks_for(settings: Sequence[Setting], *, junit: Path | None = None) -> tup
     return tuple(verdicts[name] for name in wanted)
 
 
-def command(folder: Path) -> tuple[str, ...]:
+def command(folder: Path, remote: Remote | None = None) -> tuple[str, ...]:
     """The child's argv."""
+    there = () if remote is None else (f"--hosts={HOSTSPEC}", f"--ssh-config={folder / CONFIG_FILE}")
     return (
         *(sys.executable, "-I", "-B", "-m", "pytest"),
         *("-c", str(_ROOM / "checks.ini"), "--rootdir", str(_ROOM), "--confcutdir", str(_ROOM), "--noconftest"),
         *("-p", "testinfra.plugin", "-p", "no:cacheprovider", "--import-mode=importlib", "--assert=plain"),
-        *("-q", "--tb=short", "--color=no", f"--junit-xml={folder / _JUNIT}", str(_ROOM / "checks.py")),
+        *(*there, "-q", "--tb=short", "--color=no", f"--junit-xml={folder / _JUNIT}", str(_ROOM / "checks.py")),
     )
 
 
@@ -71,10 +79,10 @@ def environment(folder: Path) -> dict[str, str]:
     return {**kept, **made, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
-def _run(folder: Path, seconds: int) -> tuple[int, str]:
+def _run(argv: Sequence[str], folder: Path, seconds: int) -> tuple[int, str]:
     """Exit code and output. Whatever ends this function ends the child and all that it started."""
     with subprocess.Popen(  # noqa: S603  # an argv of our own
-        command(folder),
+        argv,
         cwd=folder,
         env=environment(folder),
         stdin=subprocess.DEVNULL,

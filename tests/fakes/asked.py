@@ -40,7 +40,8 @@ class AskedHost:
         return command in self.programs
 
     def run(self, command: str, *args: str) -> Result:
-        argv = tuple((command % args).split(" "))
+        in_c_locale, argv = "env LC_ALL=C ", tuple((command % args).split(" "))[2:]
+        assert command.startswith(in_c_locale)
         self.asked.append(argv)
         if argv[:2] == ("systemctl", "show"):
             return self._shown(argv)

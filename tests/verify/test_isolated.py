@@ -115,7 +115,7 @@ def test_the_child_sees_no_variable_of_the_caller(monkeypatch: pytest.MonkeyPatc
 def test_settings_lie_where_only_the_caller_reads_them(monkeypatch: pytest.MonkeyPatch):
     modes: list[int] = []
 
-    def look(folder: Path, seconds: int) -> tuple[int, str]:  # noqa: ARG001  # as the real one
+    def look(argv: object, folder: Path, seconds: int) -> tuple[int, str]:  # noqa: ARG001  # as the real one
         modes.extend(path.stat().st_mode & 0o777 for path in (folder, folder / "settings.json"))
         return 0, ""
 
@@ -168,7 +168,7 @@ def test_a_junit_file_without_a_place_is_one_message(tmp_path: Path):
 
 
 def test_a_host_that_does_not_answer_is_one_message(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(isolated, "command", lambda _: ("/bin/sh", "-c", "sleep 600 & sleep 600"))
+    monkeypatch.setattr(isolated, "command", lambda *_: ("/bin/sh", "-c", "sleep 600 & sleep 600"))
     monkeypatch.setattr(isolated, "_SECONDS", 0)
     monkeypatch.setattr(isolated, "_SECONDS_EACH", 0)
     with pytest.raises(HostError, match="did not end within"):
@@ -176,7 +176,7 @@ def test_a_host_that_does_not_answer_is_one_message(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_check_that_breaks_is_never_taken_for_one_that_holds(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(isolated, "command", lambda _: ("/bin/sh", "-c", "echo as pytest says"))
+    monkeypatch.setattr(isolated, "command", lambda *_: ("/bin/sh", "-c", "echo as pytest says"))
     with pytest.raises(RuntimeError, match="as pytest says"):
         checks_for([ALWAYS])
 
