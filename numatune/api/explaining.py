@@ -141,6 +141,7 @@ def _check(change: Change) -> str:
         HugepagePool,
         IrqAffinity,
         KernelFile,
+        Module,
         Nothing,
         OwnedFile,
         UnitProperty,
@@ -154,6 +155,8 @@ def _check(change: Change) -> str:
             return shlex.join(("systemctl", "is-active" if aspect == "active" else "is-enabled", unit))
         case Cgroup(path=path):
             return shlex.join(("ls", "-d", path))
+        case Module(name=name):
+            return shlex.join(("modinfo", name))
         case KernelFile() | HugepagePool() | IrqAffinity() | OwnedFile() | Fact():
             return shlex.join(("cat", change.seen.where)) if change.seen.where else ""
         case Nothing():

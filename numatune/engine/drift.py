@@ -18,6 +18,7 @@ from numatune.settings.targets import (
     HugepagePool,
     IrqAffinity,
     KernelFile,
+    Module,
     Nothing,
     OwnedFile,
     Target,
@@ -43,7 +44,7 @@ def outlives_reboot(target: Target) -> bool:
             return not runtime
         case UnitState(aspect=aspect):
             return aspect != "active"
-        case KernelFile() | HugepagePool() | IrqAffinity() | Cgroup() | Fact() | Nothing():
+        case KernelFile() | HugepagePool() | IrqAffinity() | Cgroup() | Module() | Fact() | Nothing():
             return False
         case _:
             assert_never(target)

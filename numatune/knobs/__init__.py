@@ -11,6 +11,7 @@ from numatune.knobs import (
     irq,
     kernel_cmdline,
     ksm,
+    modules,
     net_queues,
     sched_debug,
     services,
@@ -23,6 +24,7 @@ from numatune.knobs import (
 from numatune.knobs.base import Knob
 
 KNOBS: tuple[Knob[Any], ...] = (
+    modules.KNOB,
     sysctl.KNOB,
     thp.KNOB,
     ksm.KNOB,

@@ -52,5 +52,7 @@ def _claims(setting: Setting) -> Iterator[str]:
             yield f"property {unit} {name}"
         case targets.UnitState(unit, aspect):
             yield f"unit {unit} {aspect}"
+        case targets.Module(name):
+            yield f"module {name}"
         case targets.Fact() | targets.Nothing():
             pass

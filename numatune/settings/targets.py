@@ -95,6 +95,13 @@ class OwnedFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Module:
+    """A module of the kernel: loaded, or built in, or not there. `name` with underscores, as in /sys/module."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
     """Checked, never written: the kernel command line. The first of `paths` that exists counts."""
 
@@ -109,4 +116,6 @@ class Nothing:
     reason: str
 
 
-Target = KernelFile | IrqAffinity | HugepagePool | Cgroup | UnitProperty | UnitState | OwnedFile | Fact | Nothing
+Target = (
+    KernelFile | IrqAffinity | HugepagePool | Cgroup | UnitProperty | UnitState | OwnedFile | Module | Fact | Nothing
+)

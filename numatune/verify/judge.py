@@ -14,13 +14,14 @@ from numatune.settings.targets import (
     HugepagePool,
     IrqAffinity,
     KernelFile,
+    Module,
     Nothing,
     OwnedFile,
     UnitProperty,
     UnitState,
 )
 from numatune.verify.asking import Answer, Asking
-from numatune.verify.kinds import cgroups, files, interrupts, owned, pools, units
+from numatune.verify.kinds import cgroups, files, interrupts, modules, owned, pools, units
 from numatune.verify.verdict import Verdict, verdict
 
 
@@ -37,7 +38,7 @@ def judge(setting: Setting, known: Mapping[SettingId, Setting], ask: Asking) -> 
     )
 
 
-def _ask(setting: Setting, ask: Asking) -> Verdict:  # noqa: PLR0911  # one return per class of target
+def _ask(setting: Setting, ask: Asking) -> Verdict:  # noqa: C901, PLR0911  # one return per class of target
     match setting.target:
         case KernelFile() as target:
             return files.kernel_file(setting, target, ask)
@@ -55,6 +56,8 @@ def _ask(setting: Setting, ask: Asking) -> Verdict:  # noqa: PLR0911  # one retu
             return units.unit_state(setting, target, ask)
         case OwnedFile() as target:
             return owned.owned_file(setting, target, ask)
+        case Module() as target:
+            return modules.module(setting, target, ask)
         case Nothing() as target:
             return verdict(setting, Status(target.status), Answer(None, ""), target.reason)
         case _ as unreachable:

@@ -12,6 +12,7 @@ from typing import Any
 
 from fakes import power
 from fakes.masks import workqueues
+from fakes.modules import modules
 from fakes.tree_devices import devices
 from fakes.tree_kernel import cgroups, sched_debug, sysctls, thp
 from fakes.tree_memory import ksm, weighted_interleave
@@ -150,6 +151,7 @@ def host_tree(  # noqa: PLR0913  # a host has that many properties, and cases na
     if with_thp:
         tree.update(thp(kernel))
     tree.update(ksm(kernel))
+    tree.update(modules(kernel))
     if debugfs:
         tree.update(sched_debug(kernel))
     asked = {"nic": nics, "accelerator": accelerators, "nvme": nvmes, "infiniband": infiniband}

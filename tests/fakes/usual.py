@@ -8,6 +8,7 @@ from fakes.irq import Interrupts
 from fakes.kernel import Behaviour
 from fakes.masks import NetQueues, Workqueues
 from fakes.memory import Ksm, Weights
+from fakes.modules import Modules
 from fakes.pairs import Pairs
 from fakes.power import Frequencies
 from fakes.refusals import SchedDebug, Sysctls, WatchdogMask
@@ -22,6 +23,7 @@ USUAL: tuple[Behaviour, ...] = (
     NetQueues(),
     Frequencies(),
     SchedDebug(),
+    Modules(),
     Flags(),
     Pairs(),
     WatchdogMask(),

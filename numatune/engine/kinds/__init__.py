@@ -14,6 +14,7 @@ from numatune.engine.kinds import (
     hugepages,
     irq,
     kernel_file,
+    module,
     nothing,
     owned_file,
     refusals,
@@ -30,6 +31,7 @@ from numatune.settings.targets import (
     HugepagePool,
     IrqAffinity,
     KernelFile,
+    Module,
     Nothing,
     OwnedFile,
     Target,
@@ -45,7 +47,7 @@ _REFUSALS: Mapping[int, tuple[Status, str]] = {
 }
 
 
-def look(setting: Setting, reader: Reader) -> Observation:  # noqa: PLR0911  # one return a kind
+def look(setting: Setting, reader: Reader) -> Observation:  # noqa: C901, PLR0911  # one return a kind
     """What the host holds for a setting. Guards and conflicts are not looked at here."""
     match setting.target:
         case KernelFile() as target:
@@ -62,6 +64,8 @@ def look(setting: Setting, reader: Reader) -> Observation:  # noqa: PLR0911  # o
             return unit_state.look(target, setting, reader)
         case OwnedFile() as target:
             return owned_file.look(target, setting, reader)
+        case Module() as target:
+            return module.look(target, setting, reader)
         case Fact() as target:
             return fact.look(target, setting, reader)
         case Nothing() as target:
@@ -89,6 +93,8 @@ def carry_out(change: Change, host: Host) -> int:  # noqa: C901, PLR0911  # one 
             return unit_state.write(target, change, host)
         case OwnedFile() as target:
             return owned_file.write(target, change, host)
+        case Module() as target:
+            return module.write(target, change, host)
         case Fact() as target:
             return fact.write(target, change, host)
         case Nothing() as target:
@@ -104,6 +110,8 @@ def refusal(target: Target, code: int) -> tuple[Status, str]:
             known = irq.REFUSALS
         case UnitProperty() | UnitState():
             known = systemctl.REFUSALS
+        case Module():
+            known = module.REFUSALS
         case Cgroup() | KernelFile() if cgroup.is_inside(target):
             known = {**_REFUSALS, **cgroup.REFUSALS}
         case KernelFile():

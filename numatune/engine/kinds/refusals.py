@@ -13,6 +13,15 @@ _Meanings = Mapping[int, tuple[Status, str]]
 
 _BY_PATH: tuple[tuple[re.Pattern[str], _Meanings], ...] = (
     (
+        re.compile(r"/sys/module/.*"),
+        {
+            errno.EACCES: (
+                Status.DENIED,
+                "it is read when the module is loaded only: an options line in modprobe.d sets it",
+            )
+        },
+    ),
+    (
         re.compile(r"/sys/kernel/debug/.*"),
         {errno.EPERM: (Status.DENIED, "this kernel is locked down (Secure Boot), which closes debugfs")},
     ),
