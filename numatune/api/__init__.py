@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from numatune.api.holding import unhold as unhold
     from numatune.api.hosts import open_host as open_host
     from numatune.api.hosts import open_reader as open_reader
+    from numatune.api.launching import Scene as Scene
+    from numatune.api.launching import launch_policy as launch_policy
+    from numatune.api.launching import placement as placement
+    from numatune.api.launching import placements as placements
+    from numatune.api.launching import scene as scene
     from numatune.api.looking import topology as topology
     from numatune.api.outputs import Outputs as Outputs
     from numatune.api.planning import Request as Request
@@ -45,6 +50,7 @@ if TYPE_CHECKING:
     from numatune.api.restoring import proposal as proposal
     from numatune.api.restoring import rollback as rollback
     from numatune.api.verifying import verify as verify
+    from numatune.api.verifying_hosts import verify_hosts as verify_hosts
 
 _MODULES: dict[str, tuple[str, ...]] = {
     "applying": ("Applied", "apply"),
@@ -56,6 +62,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "histories": ("History", "cut_off", "history"),
     "holding": ("hold", "holds", "unhold"),
     "hosts": ("open_host", "open_reader"),
+    "launching": ("Scene", "launch_policy", "placement", "placements", "scene"),
     "looking": ("topology",),
     "outputs": ("Outputs",),
     "planning": ("Request", "load", "load_plan", "plan", "prepare", "save_plan"),
@@ -63,6 +70,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "repairing": ("repair",),
     "restoring": ("TakenBack", "proposal", "rollback"),
     "verifying": ("verify",),
+    "verifying_hosts": ("verify_hosts",),
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -5,6 +5,11 @@ The line of help is here and not in the module, so that ``numatune --help`` impo
 
 from __future__ import annotations
 
+TYPE_CHECKING = False  # type checkers take the name for true; importing typing for it costs 5 ms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Look (changes nothing, needs no root)": {
         "topology": ("topology", "what this host is made of: nodes, CPUs, devices, interrupts"),
@@ -17,6 +22,10 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "history": ("history", "the runs that changed this host"),
         "capture": ("capture", "this host or another as a file, for --root"),
     },
+    "Launch (needs no root)": {
+        "run": ("run", "start a command where it belongs"),
+        "place": ("place", "where all ranks of a host belong, and why"),
+    },
     "Change (needs root)": {
         "apply": ("apply", "make the host as a profile says, keeping the originals"),
         "reapply": ("reapply", "make the host as it was applied, once more"),
@@ -28,3 +37,14 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
 }
 
 COMMANDS: dict[str, tuple[str, str]] = {name: entry for group in GROUPS.values() for name, entry in group.items()}
+
+
+def named(argv: Sequence[str]) -> str | None:
+    """The first word that is no common option, nor the value of one: the command."""
+    words = iter(argv)
+    for word in words:
+        if word == "--root":
+            next(words, None)
+        elif not word.startswith("-"):
+            return word
+    return None

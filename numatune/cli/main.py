@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import sys
 
+from numatune.cli.commands import named
 from numatune.cli.output import remark, say_json
-from numatune.cli.parser import parse
 
 TYPE_CHECKING = False  # type checkers take the name for true; importing typing for it costs 5 ms
 
@@ -30,6 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")  # no locale makes a result unprintable
     args = None
     try:
+        if named(words) == "run":  # it stands before every start of a server, and does without argparse
+            from numatune.cli import run
+
+            return run.main(words)
         args = parse(words)
         _tell_of_cut_off(args, _LOOKING)
         code: int = args.run(args)
@@ -40,6 +44,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001  # this is the boundary
         return _report(error, as_json="--json" in _ours(words))
     return code
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """The command line by argparse, which `run` does without."""
+    from numatune.cli import parser
+
+    return parser.parse(words)
 
 
 def _tell_of_cut_off(args: argparse.Namespace | None, commands: frozenset[str]) -> None:

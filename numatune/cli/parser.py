@@ -6,7 +6,7 @@ import argparse
 import sys
 from importlib import import_module
 
-from numatune.cli.commands import COMMANDS, GROUPS
+from numatune.cli.commands import COMMANDS, GROUPS, named
 from numatune.cli.help import HelpFormatter
 from numatune.cli.output import say
 from numatune.compat import override
@@ -81,7 +81,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         usage="numatune [--root DIR|TAR [--root-is-live]] [--json] [--no-color] [-v]\n                COMMAND ...",
     )
     top.add_argument("--version", action="version", version=_version(), help="print the version and exit")
-    name = _command(argv)
+    name = named(argv)
     if name is None:
         top.parse_args(argv)  # --help, --version, or an option that is wrong
         top.error(f"no command; there are {', '.join(COMMANDS)}")
@@ -103,17 +103,6 @@ def _common_options() -> argparse.ArgumentParser:
     group.add_argument("--no-color", action="store_true", help="print without colour, as does NO_COLOR=1")
     group.add_argument("-v", "--verbose", action="store_true", help="tell more: every row, also what is as wanted")
     return common
-
-
-def _command(argv: Sequence[str]) -> str | None:
-    """The first word that is no common option, nor the value of one."""
-    words = iter(argv)
-    for word in words:
-        if word == "--root":
-            next(words, None)
-        elif not word.startswith("-"):
-            return word
-    return None
 
 
 def _suggestion(name: str) -> str:

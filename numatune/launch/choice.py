@@ -102,7 +102,7 @@ class Choice:
         """What the mode gives to a seat at a node."""
         seats, near = self.seats, self.seats.near(home)
         if seats.policy.cpu == "exclusive":
-            return self._exclusive(key, what, one, empty=not near)
+            return self._exclusive(key, what, one)
         if not near:
             reason = f"none of CPUs {seats.cpus_of(home)} of {what} is allowed here: all that are"
             self.notes.make_up("cpus", str(seats.allowed), reason)
@@ -116,14 +116,14 @@ class Choice:
                 self.notes.say("cpus", str(near), what)
                 return near
 
-    def _exclusive(self, key: str, what: str, one: Seen | None, *, empty: bool) -> CpuSet:
+    def _exclusive(self, key: str, what: str, one: Seen | None) -> CpuSet:
         seats = self.seats
         share = seats.shared_out.get(key, CpuSet())
         if not share:
             self.notes.make_up("cpus", str(seats.allowed), f"nothing is left for {what}: all that is allowed")
             return seats.allowed
-        if empty:
-            reason = f"no CPU of {what} is allowed here; a share of those that are"
+        if key in seats.displaced:
+            reason = f"no CPU of {what} is allowed here and left; a share of those that are"
             self.notes.make_up("cpus", str(share), reason)
         if key in seats.crowded:
             self.notes.make_up("cpus", str(share), f"more devices or ranks than cores at {what}: they share")

@@ -74,6 +74,7 @@ class Policy:
     thp            transparent hugepages of the process: as they are, only where madvised (Linux 6.18), never
     ranks          what is written out for single ranks
     others         the same for all other ranks, and for a process that has none
+    devices        the operator's word on which node a device is at, by address
     """
 
     cpu: CpuMode = "node"
@@ -92,6 +93,7 @@ class Policy:
     thp: Thp = "keep"
     ranks: Mapping[int, RankPolicy] = field(default_factory=dict)
     others: RankPolicy = field(default_factory=RankPolicy)
+    devices: Mapping[str, int] = field(default_factory=dict)
 
     def rank(self, rank: int | None) -> RankPolicy:
         """What is written out for a rank, or for a process that has none."""

@@ -109,7 +109,7 @@ class Seats:
         """The first cores of each node, when the host is to be had as a whole; each node keeps one core a device."""
         if not self.whole or not self.policy.reserve_cores:
             return CpuSet()
-        homes = [self.home(address) for address in self.counted_anyway]
+        homes = [self.home(address) for address in self.counted]
         kept = []
         for node in self.nodes:
             cores = sorted(cores_in(self.topology, node.cpus & self.allowed), key=lambda core: core.first)
@@ -117,34 +117,38 @@ class Seats:
             kept.append(union(cores[: max(0, min(self.policy.reserve_cores, spare))]))
         return union(kept)
 
-    @property
-    def counted_anyway(self) -> list[str]:
-        """As `counted`, which on a whole host does not look at what is reserved."""
-        return self.counted if self.whole else []
-
     @functools.cached_property
     def device_seats(self) -> list[Seat]:
-        """A seat for each device whose place is known, and for each rank that has a node written out.
+        """The seats. A device whose node has nothing for it comes from where no other one is, else from all."""
+        found = self._own_places
+        left = self.allowed - self.reserved - self._taken - union(found.values())
+        other = left or self.allowed - self.reserved - self._taken or self.allowed
+        return [Seat(key, near or other) for key, near in found.items()]
 
-        A device whose node has no CPU for this process comes from where no other device is, else from all there are.
-        CPUs that are written out for a rank are nobody else's.
-        """
-        written = self._written
-        taken = union(one.cpus for one in self.policy.ranks.values() if one.cpus is not None)
+    @functools.cached_property
+    def displaced(self) -> frozenset[str]:
+        """Seats of which nothing is left where they belong."""
+        return frozenset(key for key, near in self._own_places.items() if not near)
+
+    @property
+    def _taken(self) -> CpuSet:
+        """CPUs that are written out for a rank, and nobody else's."""
+        return union(one.cpus for one in self.policy.ranks.values() if one.cpus is not None)
+
+    @functools.cached_property
+    def _own_places(self) -> Mapping[str, CpuSet]:
+        """By key: what there is for each device whose place is known, and for each rank that has a node written out."""
         known = [(address, home) for address in self._free if (home := self.home(address)) is not None]
         known += [
             (f"rank {rank}", place.id)
-            for rank, one in written.items()
+            for rank, one in self._written.items()
             if one.node is not None and one.cpus is None
             if (place := nearest(self.topology, one.node, self.nodes))
         ]
         if len(self.nodes) == 1:
             lost = [address for address in self._free if self.home(address) is None]
             known = sorted([*known, *((address, self.nodes[0].id) for address in lost)], key=self._pci)
-        found = {key: self.near(home) - taken for key, home in known}
-        left = self.allowed - self.reserved - taken - union(found.values())
-        other = left or self.allowed - self.reserved - taken or self.allowed
-        return [Seat(key, near or other) for key, near in found.items()]
+        return {key: self.near(home) - self._taken for key, home in known}
 
     @property
     def _written(self) -> Mapping[int | None, RankPolicy]:

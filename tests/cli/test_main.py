@@ -128,7 +128,7 @@ def test_json_after_two_dashes_belongs_to_somebody_else(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     raising(LockedError("", "held"), monkeypatch)
-    cli.main(["run", "--", "true", "--json"])
+    cli.main(["plan", "--", "true", "--json"])
     assert capsys.readouterr() == ("", "numatune: held\n")
 
 

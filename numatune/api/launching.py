@@ -1,0 +1,129 @@
+"""Where processes belong, and the policy that says so: for `run`, for `place`, and for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from numatune.compat import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numatune.cpus import CpuSet
+    from numatune.host.protocol import Reader
+    from numatune.launch.devices import Found
+    from numatune.launch.model import Placement
+    from numatune.launch.policy import Policy
+    from numatune.launch.ranks import Rank
+    from numatune.launch.visible import Visible
+    from numatune.topology.model import Topology
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What all ranks of a host have in common: see `scene`."""
+
+    topology: Topology
+    found: Found
+    seen: Visible
+    cpus: CpuSet
+    mems: CpuSet
+    environment: Mapping[str, str]
+
+
+def launch_policy(
+    reader: Reader,
+    profiles: Sequence[str] = (),
+    words: Iterable[tuple[str, str]] = (),
+    *,
+    variables: Mapping[str, str] | None = None,
+) -> Policy:
+    """The policy of profiles, without any that of the applied set, without that the default; words go before.
+
+    Raises ProfileError for a profile that asks for no launch, and for all that is wrong with it; LaunchError for words
+    that are none; TrustError, StateError.
+    """
+    from numatune.launch import wording
+
+    base = None
+    if profiles:
+        base = wording.parse(_of_profiles(reader, profiles, variables or {}), profiles[-1])
+    elif reader.live:
+        from numatune.launch import stored
+
+        base = stored.policy()
+    return wording.read(words, base)
+
+
+def _of_profiles(reader: Reader, profiles: Sequence[str], variables: Mapping[str, str]) -> str:
+    from numatune.api.planning import load
+    from numatune.discover import discover
+    from numatune.errors import Problem, ProfileError
+    from numatune.launch.wording import SETTING
+    from numatune.profile import resolve
+    from numatune.topology.resolve import with_overrides
+
+    document = load(profiles, variables=variables)
+    topology = with_overrides(discover(reader, document.reads), document.overrides)
+    for setting in resolve(document, topology).settings:
+        if setting.id == SETTING and setting.want is not None:
+            return setting.want
+    where = ", ".join(profiles)
+    raise ProfileError((Problem(where, "asks for no launch here", hint="the section `launch:` does"),))
+
+
+def scene(
+    reader: Reader,
+    environment: Mapping[str, str],
+    *,
+    cpus: CpuSet | None = None,
+    mems: CpuSet | None = None,
+    overrides: Mapping[str, int] | None = None,
+) -> Scene:
+    """The host, its accelerators, and what this process may have.
+
+    cpus, mems  instead of this process's affinity and cpuset
+    overrides   the operator's word on devices' nodes
+    """
+    from numatune.launch import devices, host
+    from numatune.launch.visible import visible
+    from numatune.topology.resolve import with_overrides
+
+    topology = host.look(reader)
+    if overrides:
+        topology = with_overrides(topology, overrides)
+    found = devices.accelerators(reader, topology, host.may_open)
+    return Scene(
+        topology,
+        found,
+        visible(environment, found.given),
+        host.allowed_cpus(reader, topology) if cpus is None else cpus,
+        host.allowed_mems(reader, topology) if mems is None else mems,
+        environment,
+    )
+
+
+def placement(at: Scene, policy: Policy, rank: Rank) -> Placement:
+    """Where one rank belongs. Raises LaunchError."""
+    import dataclasses
+
+    from numatune.launch.model import Process
+    from numatune.launch.placement import place
+
+    process = Process(
+        rank=rank,
+        cpus=at.cpus,
+        mems=at.mems,
+        seen=at.seen.devices,
+        accelerators=at.found.given,
+        kin=at.found.kin,
+        caller=frozenset(at.environment),
+    )
+    made = place(at.topology, process, policy)
+    return dataclasses.replace(made, steps=(*at.seen.steps, *made.steps))
+
+
+def placements(at: Scene, policy: Policy, ranks: int) -> tuple[Placement, ...]:
+    """Where all ranks of a host belong. Raises LaunchError."""
+    from numatune.launch.ranks import Rank
+
+    return tuple(placement(at, policy, Rank(rank, ranks)) for rank in range(ranks))

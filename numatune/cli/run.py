@@ -1,0 +1,220 @@
+"""``numatune run``: start a command where it belongs, in the place of this process."""
+
+from __future__ import annotations
+
+import os
+
+from numatune.cli.output import remark, say
+from numatune.cli.run_options import FLAGS, LISTS, POLICY, SWITCHES, VALUES, Asked, read
+from numatune.compat import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from numatune.cli.parser import Commands
+    from numatune.launch.model import Placement
+    from numatune.launch.policy import Policy
+    from numatune.launch.ranks import Rank
+
+REFUSED = 125
+"""Exit code: a strict policy refused to start the command."""
+
+_EXAMPLES = """\
+Examples
+  numatune run -- vllm serve MODEL               beside all devices it sees
+  torchrun ... numatune run -- python train.py   each rank beside its own
+  numatune run --cpu exclusive --print           what would be done here
+  numatune run --nodes 0 0 1 1 -- CMD            a node for each rank
+  numatune run --rank 3 --explain -- CMD         every step and its reason
+
+What cannot be done is a line on stderr, and CMD starts all the same.
+
+Exit codes
+  CMD's own    125 refused under --strict    126 CMD cannot be executed
+  127 there is no CMD    64 wrong options of run"""
+
+
+def add(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Register a parser that knows how to tell of the options; `read` takes them."""
+    parser = commands.add_parser(
+        "run",
+        parents=[common],
+        usage="numatune run [OPTIONS] -- CMD [ARGUMENT ...]",
+        description="Start CMD where it belongs: on the CPUs of its device's node, with memory there, inside what this "
+        "process may have. Nothing of numatune stays: CMD takes its place.",
+        epilog=_EXAMPLES,
+    )
+    known = {option for action in common._actions for option in action.option_strings}  # noqa: SLF001  # no public list
+    rows = [(name, metavar, told) for name, (metavar, told) in (*VALUES.items(), *LISTS.items())]
+    rows += [(name, metavar, told) for name, (_, metavar, told) in POLICY.items()]
+    rows += [(name, "", told) for name, (_, told) in SWITCHES.items()]
+    rows += [(name, "", told) for name, told in FLAGS.items() if name != "--help"]
+    for name, metavar, told in rows:
+        if name not in known and metavar:
+            parser.add_argument(name, metavar=metavar, help=told)
+        elif name not in known:
+            parser.add_argument(name, action="store_true", help=told)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Read the command line, start the command. Comes back only when nothing was started. Raises UsageError."""
+    asked = read(argv)
+    if "--help" in asked.flags:
+        from numatune.cli.parser import parse
+
+        parse(["run", "--help"])
+    _check(asked)
+    if "--print" in asked.flags:
+        return _print(asked)
+    return _start(asked)
+
+
+def _check(asked: Asked) -> None:
+    from numatune.errors import UsageError
+
+    if "--print" in asked.flags:
+        return
+    if not asked.command or not asked.command[0]:
+        raise UsageError(
+            "", "no command to run", accepted="numatune run [OPTIONS] -- CMD", hint="--print starts nothing"
+        )
+    for name in ("--root", "--allowed-cpus", "--allowed-mems", "--json"):
+        if name in asked.values or name in asked.flags:
+            raise UsageError(name, "goes with --print: a command starts on this host, as it is", hint="--print")
+
+
+def _start(asked: Asked) -> int:
+    """Bind this process and exec. An error of ours is one line, and the command starts as it would have without us."""
+    from numatune.errors import NumatuneError, UsageError
+    from numatune.launch.applying import Before
+
+    before, additions = Before.now(), dict[str, str]()
+    strict = bool({("strict", "yes"), ("on_unknown", "fail")} & set(asked.words))
+    try:
+        policy = _policy(asked)
+        strict = policy.strict or policy.on_unknown == "fail"
+        additions = _bind(asked, policy)
+    except UsageError:
+        raise
+    except Exception as error:  # noqa: BLE001  # a server must start, whatever is wrong with its launcher
+        known = isinstance(error, NumatuneError | ValueError)
+        told = str(error).replace("\n", "; ") if known else f"unexpected {type(error).__name__}: {error}"
+        before.restore()
+        _line(asked, told if strict else f"{told}; {asked.command[0]} starts unbound")
+        if strict:
+            return REFUSED
+    from numatune.launch.starting import start
+
+    code, told = start(asked.command, additions)
+    remark(f"numatune: {told}")
+    return code
+
+
+def _bind(asked: Asked, policy: Policy) -> dict[str, str]:
+    """Make the placement true; the variables that the command gets besides its own."""
+    from numatune.launch import applying, starting
+
+    def line(text: str) -> None:
+        _line(asked, text)
+
+    if policy.cgroup:
+        applying.join(policy.cgroup, line, strict=policy.strict)
+    if policy.widen:
+        applying.widen(line)
+    environment = {os.fsdecode(name): os.fsdecode(value) for name, value in starting.environment().items()}
+    made = _placement(asked, policy, environment)
+    _tell(asked, made)
+    held = applying.apply(made, policy, line)
+    return {**made.env, starting.VARIABLE: starting.travelling(made, held)}
+
+
+def _tell(asked: Asked, made: Placement) -> None:
+    from numatune.views.placement_text import step_line
+
+    every = "--explain" in asked.flags
+    for step in made.steps:
+        if step.warns or every:
+            _line(asked, step_line(step))
+    if "--verbose" in asked.flags:
+        _line(asked, f"CPUs {made.cpus}, memory {made.memory.mode} {made.memory.nodes}".rstrip())
+
+
+def _line(asked: Asked, text: str) -> None:
+    if "--quiet" not in asked.flags:
+        remark(f"numatune: {text}")
+
+
+def _print(asked: Asked) -> int:
+    """The placement, on stdout."""
+    made = _placement(asked, _policy(asked), dict(os.environ))
+    if "--json" in asked.flags:
+        from numatune.cli.output import say_json
+        from numatune.views import placement_json
+
+        say_json(placement_json.placements([made]))
+    else:
+        from argparse import Namespace
+
+        from numatune.cli.terminal import style
+        from numatune.views import placement_text
+
+        look = style(Namespace(no_color="--no-color" in asked.flags))
+        say(placement_text.placements([made], look, verbose=bool(asked.flags & {"--explain", "--verbose"})))
+    return 0
+
+
+def _policy(asked: Asked) -> Policy:
+    """Of profile, applied set and options. Raises UsageError for options that are none."""
+    from numatune import api
+    from numatune.errors import LaunchError, UsageError
+    from numatune.launch import wording
+
+    words = [*_ranks(asked), *asked.words]
+    try:
+        wording.read(words)
+    except LaunchError as error:
+        problem = error.problems[0]
+        option = f"--{problem.where.replace('_', '-')}"
+        raise UsageError(option, problem.found, accepted=problem.accepted, hint="numatune run --help") from error
+    variables = dict(pair.partition("=")[::2] for pair in asked.values.get("--var", []))
+    reader = api.open_reader(asked.value("--root") or "/")
+    return api.launch_policy(reader, asked.values.get("--profile", []), words, variables=variables)
+
+
+def _ranks(asked: Asked) -> list[tuple[str, str]]:
+    """Lists by rank, and the device, as words of a policy. A list of one word is for every rank."""
+    nodes, cpus = asked.lists.get("--nodes", []), asked.lists.get("--cpus", [])
+    rows = [list[str]() for _ in range(max(len(nodes), len(cpus)))]
+    for key, texts in (("node", nodes), ("cpus", cpus)):
+        for row, text in zip(rows, texts, strict=False):
+            row.append(f"{key}={text}")
+    device = asked.value("--device")
+    given = [f"device={device}"] if device else []
+    if len(rows) <= 1:
+        words = [*given, *(rows[0] if rows else [])]
+        return [("others", " ".join(words))] if words else []
+    told = [("rank", f"{rank} {' '.join(words)}") for rank, words in enumerate(rows)]
+    return [*told, *([("others", " ".join(given))] if given else [])]
+
+
+def _placement(asked: Asked, policy: Policy, environment: Mapping[str, str]) -> Placement:
+    from numatune import api
+
+    reader = api.open_reader(asked.value("--root") or "/")
+    cpus, mems = asked.set("--allowed-cpus"), asked.set("--allowed-mems")
+    at = api.scene(reader, environment, cpus=cpus, mems=mems, overrides=policy.devices)
+    return api.placement(at, policy, _rank(asked, policy, environment))
+
+
+def _rank(asked: Asked, policy: Policy, environment: Mapping[str, str]) -> Rank:
+    """The launcher's, unless an option says it."""
+    import dataclasses
+
+    from numatune.launch.ranks import Rank, local_rank
+
+    rank, size = asked.number("--rank"), asked.number("--local-size")
+    if rank is not None:
+        return Rank(rank, size, "--rank")
+    found = local_rank(environment, strict=policy.strict)
+    return dataclasses.replace(found, size=size, alone=False) if size is not None else found
