@@ -41,6 +41,8 @@ def verify_hosts(
     if not request.profiles:
         hint = "there, numatune verify compares with it"
         raise UsageError("--hosts", "needs a PROFILE: what is applied on another host is not known here", hint=hint)
+    if not urls:
+        raise UsageError("--hosts", "names no host", accepted="ssh://[USER@]HOST[:PORT], with commas between")
     ways = {url: way.over_ssh(url, "--hosts") for url in urls}
     check_sections(request)
     load(request.profiles, variables=request.variables).sound()

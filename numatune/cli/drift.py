@@ -16,9 +16,10 @@ _EXAMPLES = """\
 Examples
   numatune drift                 says nothing when all is as it was left
   numatune drift -v              every row
-  sudo numatune drift --repair   put back what somebody moved; for cron
+  sudo numatune drift --repair   put back what somebody moved
   numatune drift llm-inference   compared with that profile
   numatune drift --json          for programs
+  numatune check                 the same for cron and timers
 
 Two letters a row
   since the last apply           apply would

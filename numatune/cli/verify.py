@@ -48,7 +48,6 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
         "--hosts",
         action="extend",
         type=options.names,
-        default=[],
         metavar="URL,...",
         help="these instead of this host: ssh://[USER@]HOST[:PORT]",
     )
@@ -70,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         skip=tuple(args.skip),
     )
     junit = Path(args.junit) if args.junit else None
-    return _others(args, request, junit) if args.hosts else _here(args, request, junit)
+    return _here(args, request, junit) if args.hosts is None else _others(args, request, junit)
 
 
 def _here(args: argparse.Namespace, request: Request, junit: Path | None) -> int:

@@ -219,6 +219,7 @@ def test_a_profile_that_cannot_be_read_is_said_before_any_host_is_asked(user: Pa
     ("words", "said"),
     [
         (["--hosts", "ssh://a"], "needs a PROFILE: what is applied on another host is not known here"),
+        (["./remote.yaml", "--hosts", ""], "--hosts: names no host"),
         (["./remote.yaml", "--hosts", "ssh://a,b"], "--hosts: 'b' is no such address"),
         (["./remote.yaml", "--hosts", "ansible://a"], "--hosts: 'ansible://a' is no such address"),
         (["./remote.yaml", "--hosts", "ssh://a", "--root", "x"], "no --root beside it"),
