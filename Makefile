@@ -25,7 +25,7 @@ apply: $(VENV)/.runtime  ## tune this host: diff, apply, verify (PROFILE=llm-inf
 plan: $(VENV)/.runtime  ## show what apply would do, without doing it
 	$(RUN) plan $(PROFILE) --differences-ok
 
-test: .build/apt lint unit  ## everything: style, types, import contracts, units, live kernel, captures
+test: .build/apt .build/sshd lint unit  ## everything: style, types, import contracts, units, live kernel, captures
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
@@ -87,8 +87,16 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/.runtime
 .build/apt:
 	@mkdir -p .build
 	@if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then $(APT) update && \
-	    $(APT) install -y --no-install-recommends numactl procps util-linux busybox-static >/dev/null; \
+	    $(APT) install -y --no-install-recommends numactl procps util-linux busybox-static openssh-client >/dev/null; \
 	else echo "not root, or no apt: tests that need numactl or sysctl are skipped where these are missing"; fi
+	@touch $@
+
+# An ssh server for the tests of other hosts, unpacked: installed, it would be started. Without one they are skipped.
+.build/sshd: .build/apt
+	@mkdir -p $@
+	@if command -v apt-get >/dev/null && ! test -x /usr/sbin/sshd; then cd $@ && \
+	    for package in openssh-server libwrap0 libwtmpdb0; do $(APT) download $$package 2>/dev/null; done; \
+	    for file in *.deb; do test ! -e $$file || dpkg-deb -x $$file . ; done; rm -f *.deb; fi
 	@touch $@
 
 # The lab's own: QEMU, and what builds a guest's disk. `make test` does not need them.

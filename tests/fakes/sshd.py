@@ -68,7 +68,7 @@ def serving(folder: Path, user_key: Path, values: Mapping[str, str]) -> Iterator
     shutil.copyfile(f"{user_key}.pub", folder / "authorized")
     port = _free_port()
     (folder / "config").write_text(_configuration(folder, port), encoding="utf-8")
-    libraries = ":".join(str(path.parent) for path in UNPACKED.rglob("libwrap.so.0"))
+    libraries = ":".join({str(path.parent) for path in UNPACKED.rglob("*.so.*")})
     argv = mounted(_NAMESPACE, folder)
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
