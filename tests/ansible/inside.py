@@ -1,40 +1,40 @@
-"""Run a command in a Debian root of its own: a mount namespace, an overlay for all writes, the live /proc.
+"""Become the first process of a Debian root of its own: an overlay for all writes, the live /proc and /sys.
 
-    unshare --mount --propagation private python3 inside.py ROOT LAYER [BIND...] -- COMMAND...
+    unshare --mount --net --propagation private python3 inside.py ROOT[:ROOT...] LAYER [BIND...]
 
-ROOT stays as it is; LAYER/upper holds what was written. A BIND is HOST:GUEST, read-only.
+The ROOTs stay as they are; LAYER/upper holds what was written. A BIND is HOST:GUEST, read-only. Prints ready.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 
 def main() -> None:
-    """Mount, change root, become the command."""
-    words = sys.argv[1:]
-    at = words.index("--")
-    root, layer, *binds = words[:at]
+    """Mount, change root, wait to be killed."""
+    roots, layer, *binds = sys.argv[1:]
     top = Path(layer) / "root"
     for name in ("upper", "work", "root"):
         (Path(layer) / name).mkdir(parents=True, exist_ok=True)
-    lower = f"lowerdir={root},upperdir={layer}/upper,workdir={layer}/work"
-    mount("-t", "overlay", "overlay", "-o", lower, top)
+    options = f"lowerdir={roots},upperdir={layer}/upper,workdir={layer}/work"
+    mount("-t", "overlay", "overlay", "-o", options, top)
     for folder in ("proc", "sys", "dev"):
         mount("--rbind", f"/{folder}", top / folder)
-    for folder in ("run", "tmp"):
+    for folder in ("run", "tmp", "mnt"):
         mount("-t", "tmpfs", "tmpfs", top / folder)
     for bind in binds:
         source, _, target = bind.partition(":")
-        (top / target.lstrip("/")).mkdir(parents=True, exist_ok=True)
-        mount("--bind", "-o", "ro", source, top / target.lstrip("/"))
+        at = top / target.lstrip("/")
+        at.mkdir(parents=True)
+        mount("--bind", "-o", "ro", source, at)
     os.chroot(top)
     os.chdir("/")
-    command = words[at + 1 :]
-    os.execvp(command[0], command)  # noqa: S606  # the command is what this is for
+    print("ready", flush=True)  # noqa: T201  # whoever started this waits for it
+    signal.pause()
 
 
 def mount(*words: str | Path) -> None:

@@ -397,17 +397,29 @@ def counts(row: Row) -> bool:
 def listed(rows: list[Row]) -> str:
     """Rows in a message."""
     return "; ".join(
-        f"{row['id']} is {row['current'] if row['current'] is not None else ABSENT}, wanted {row['wanted']} "
+        f"{row['id']} is {brief(row['current'])}, wanted {brief(row['wanted'])} "
         f"({row['status']}{': ' + row['reason'] if row['reason'] else ''})"
         for row in rows
     )
+
+
+def brief(value: str | None) -> str:
+    """A value in a sentence; of a file's text the first line."""
+    first, *more = (ABSENT if value is None else value).splitlines() or [""]
+    return f"{first} …" if more else first
+
+
+def whole(value: str | None) -> str:
+    """A value in a diff; a file's text on lines of its own."""
+    lines = (ABSENT if value is None else value).splitlines()
+    return lines[0] if len(lines) == 1 else "".join(f"\n  {line}" for line in lines)
 
 
 def diff(rows: list[Row], before: Callable[[Row], str | None], after: Callable[[Row], str | None]) -> dict[str, str]:
     """Ansible's diff, one line a row. What is None is absent."""
 
     def text(value: Callable[[Row], str | None]) -> str:
-        return "".join(f"{row['id']}: {ABSENT if value(row) is None else value(row)}\n" for row in rows)
+        return "".join(f"{row['id']}: {whole(value(row))}\n" for row in rows)
 
     return {"before": text(before), "after": text(after)}
 
