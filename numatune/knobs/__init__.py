@@ -11,6 +11,7 @@ from numatune.knobs import (
     irq,
     kernel_cmdline,
     ksm,
+    launch,
     modules,
     net_queues,
     sched_debug,
@@ -39,4 +40,5 @@ KNOBS: tuple[Knob[Any], ...] = (
     cpufreq.KNOB,
     services.KNOB,
     kernel_cmdline.KNOB,
+    launch.KNOB,
 )

@@ -13,7 +13,7 @@ from numatune.launch.wording import FILE, SETTING, parse
 def policy() -> Policy | None:
     """What is applied on this host; None when nothing of a launch is. Raises LaunchError, TrustError, StateError.
 
-    The file is gone after a reboot, until apply or reapply; a state folder that was moved has none.
+    A state folder that was moved has no file.
     """
     if not os.environ.get("NUMATUNE_STATE_DIR") and os.path.lexists(FILE):
         trust.check(FILE)

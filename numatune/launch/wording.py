@@ -27,7 +27,7 @@ Pair = tuple[str, str]
 HEAD = "numatune-launch 1"
 """First line of a stored policy; the number is its format."""
 
-FILE = "/run/numatune/launch"
+FILE = "/etc/numatune/launch"
 """Where apply puts a policy for `run`, so that neither JSON nor YAML is read before a server."""
 
 SETTING = "launch:policy"
@@ -168,3 +168,6 @@ _FIELDS: Mapping[str, Callable[[str], Any]] = {
     "cgroup": str,
     "thp": _word(THP),
 }
+
+KEYS = frozenset(_FIELDS)
+"""Keys that have one value."""

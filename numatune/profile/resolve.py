@@ -28,7 +28,7 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "disruption": ("forbid", "allow"),
     "on_error": ("continue", "rollback"),
 }
-LATER: Final = ("shm", "launch")
+LATER: Final = ("shm",)
 """Sections that the language has and this version does not carry out."""
 
 

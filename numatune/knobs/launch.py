@@ -1,0 +1,149 @@
+"""launch: how `numatune run` places the processes that it starts. Apply writes it down for `run`, in one file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from numatune.cpus import CpuSet
+from numatune.errors import LaunchError, Problem
+from numatune.knobs.base import Asked, Context, CpuSetField, Knob, Path, Refused, Section
+from numatune.launch import wording
+from numatune.launch.policy import NICS, CpuMode, MemoryMode, OnUnknown, Policy, Smt, Thp
+from numatune.settings.codecs import Text
+from numatune.settings.model import Impact, Phase, Setting, SettingId
+from numatune.settings.targets import OwnedFile
+from numatune.topology.model import Section as TopologySection
+
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
+
+_Step = Literal["preferred", "preferred-many", "bind", "local", "interleave", "weighted-interleave", "cpu-only", "none"]
+
+
+def _group(text: str) -> str:
+    if not text or text.startswith("-") or ".." in text.split("/") or any(char.isspace() for char in text):
+        raise ValueError(f"{text!r} is no control group; accepted: a path below /sys/fs/cgroup, without blanks")
+    return text
+
+
+Cores = Annotated[int, Field(ge=0)]
+Node = Annotated[int, Field(ge=0)]
+Group = Annotated[str, AfterValidator(_group)]
+
+
+class RankSection(Section):
+    """What is written out for one rank."""
+
+    device: str | None = None
+    node: Node | None = None
+    cpus: CpuSetField | None = None
+    memory: CpuSetField | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> RankSection:
+        if self.model_dump(exclude_none=True):
+            return self
+        raise ValueError("nothing is said of the rank; accepted: device, node, cpus, memory")
+
+
+class LaunchSection(Section):
+    """The section. See numatune.launch.policy.Policy for what each key means."""
+
+    cpu: Asked[CpuMode] | None = None
+    cpus: Asked[CpuSetField] | None = None
+    smt: Asked[Smt] | None = None
+    reserve_cores: Asked[Cores] | None = None
+    memory: Asked[MemoryMode] | None = None
+    memory_nodes: Asked[CpuSetField] | None = None
+    fallback: Asked[list[_Step]] | None = None
+    strict: Asked[bool] | None = None
+    on_unknown: Asked[OnUnknown] | None = None
+    widen: Asked[bool] | None = None
+    cgroup: Asked[Group] | None = None
+    thp: Asked[Thp] | None = None
+    env: dict[str, str | int | bool] = Field(default_factory=dict)
+    ranks: dict[str, RankSection] = Field(default_factory=dict)
+
+
+def _settings(section: LaunchSection, context: Context) -> tuple[Setting, ...]:
+    problems = list(_problems(section))
+    if problems:
+        raise Refused(*problems)
+    policy = _policy(section, context)
+    whys = (getattr(section, key) for key in type(section).model_fields)
+    return (
+        Setting(
+            id=SettingId(wording.SETTING),
+            target=OwnedFile(wording.FILE),
+            codec=Text(),
+            want=wording.text(policy),
+            phase=Phase.FILES,
+            section="launch",
+            source=context.source("launch"),
+            why="; ".join(dict.fromkeys(one.why for one in whys if isinstance(one, Asked) and one.why)),
+            impact=Impact.NEW_PROCESSES,
+        ),
+    )
+
+
+def _problems(section: LaunchSection) -> Iterator[tuple[Path, Problem]]:
+    for rank in section.ranks:
+        if not (rank.isascii() and rank.isdigit()):
+            yield ("ranks", rank), Problem("", f"{rank!r} is no rank", "0, 1, ...")
+    for name, value in section.env.items():
+        if name == NICS and not isinstance(value, bool):
+            yield ("env", name), Problem("", repr(value), "true or false")
+        elif not _VARIABLE.match(name):
+            yield ("env", name), Problem("", f"{name!r} is no name of a variable", "letters, digits and _")
+        elif "\n" in str(value):
+            yield ("env", name), Problem("", "a value of several lines", "one line")
+    if section.cpu and section.cpu.value == "list" and not section.cpus and not section.ranks:
+        yield ("cpu",), Problem("", "list, and no list of CPUs", hint="cpus: or ranks: beside it")
+
+
+def _policy(section: LaunchSection, context: Context) -> Policy:
+    """The section as a policy; devices of which the operator said the node travel with it."""
+    given = {key: asked.value for key, asked in section if isinstance(asked, Asked)}
+    told = [(key, _spelled(value)) for key, value in given.items() if key in wording.KEYS]
+    told += [("env", f"{name}={_text(value)}") for name, value in section.env.items() if name != NICS]
+    told += [("rank", f"{rank} {_rank(one)}") for rank, one in section.ranks.items()]
+    overridden = (one for one in context.topology.devices if one.resolved_by == "override")
+    told += [("device", f"{one.address} {one.resolved_node}") for one in overridden]
+    try:
+        policy = wording.read(told)
+    except LaunchError as error:
+        problem = error.problems[0]
+        raise Refused(((problem.where,), replace(problem, where=""))) from error
+    return replace(policy, nics=bool(section.env.get(NICS)))
+
+
+def _rank(one: RankSection) -> str:
+    told = {"device": one.device, "node": one.node, "cpus": one.cpus, "memory": one.memory}
+    return " ".join(f"{key}={value}" for key, value in told.items() if value is not None)
+
+
+def _text(value: str | int | bool) -> str:  # noqa: FBT001  # as YAML reads it
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _spelled(value: object) -> str:
+    match value:
+        case bool():
+            return wording.YES if value else wording.NO
+        case list():
+            return ",".join(map(str, value))
+        case CpuSet() | int() | str():
+            return str(value)
+    raise TypeError(f"{value!r} has no spelling in a policy")
+
+
+KNOB: Final = Knob(
+    name="launch",
+    model=LaunchSection,
+    reads=frozenset({TopologySection.DEVICES}),
+    settings=_settings,
+)
