@@ -12,7 +12,7 @@ PIP     := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 APT     := DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0
 
 .DEFAULT_GOAL := help
-.PHONY: help apply plan test lint unit bench lab wheelhouse clean
+.PHONY: help apply plan test lint unit bench lab molecule wheelhouse clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -42,6 +42,13 @@ bench: $(VENV)/.dev  ## ratios of one run against TuneD and Ansible (root; insta
 SHAPE ?= nps2
 lab: .build/apt-lab  ## a shell in a virtual multi-node machine with this checkout's numatune (SHAPE=nps2; root)
 	@PYTHONPATH=tests $(PYTHON) -m lab $(SHAPE)
+
+# GUEST: the Python of the lab's machines.
+SCENARIOS ?= default fleet
+GUEST     := 3.13
+molecule: .build/apt-lab .build/molecule/venv/bin/molecule  ## the role on virtual machines, from nothing to nothing (root)
+	$(MAKE) --no-print-directory wheelhouse PYTHON=$(GUEST) ARCH=x86_64 DIST=.build/molecule
+	molecule/run $(SCENARIOS)
 
 # PYTHON is the hosts' here, a version. pip's tags are of glibc 2.28 and older: RHEL 8, Debian 10, Ubuntu 20.04 and later.
 ARCH ?= x86_64
@@ -83,11 +90,17 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/.runtime
 	$(PIP) install --group lint --group test
 	@touch $@
 
+.build/molecule/venv/bin/molecule:
+	@$(MAKE) --no-print-directory VENV=.build/molecule/venv PYTHON=$(OWN) .build/molecule/venv/bin/python
+	.build/molecule/venv/bin/pip --quiet --disable-pip-version-check install 'molecule>=26' ansible-core ansible-lint \
+	    pytest-testinfra
+
 # Second opinions that the tests ask where they are there: numactl, lscpu, sysctl. Without root those tests are skipped.
 .build/apt:
 	@mkdir -p .build
 	@if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then $(APT) update && \
-	    $(APT) install -y --no-install-recommends numactl procps util-linux busybox-static openssh-client >/dev/null; \
+	    $(APT) install -y --no-install-recommends numactl procps util-linux busybox-static openssh-client \
+	        mmdebstrap debian-archive-keyring >/dev/null; \
 	else echo "not root, or no apt: tests that need numactl or sysctl are skipped where these are missing"; fi
 	@touch $@
 
