@@ -92,10 +92,13 @@ def scene(
     if overrides:
         topology = with_overrides(topology, overrides)
     found = devices.accelerators(reader, topology, host.may_open)
+    seen = visible(environment, found.given)
+    if reader.live:
+        topology, seen = host.ask_library(topology, seen)
     return Scene(
         topology,
         found,
-        visible(environment, found.given),
+        seen,
         host.allowed_cpus(reader, topology) if cpus is None else cpus,
         host.allowed_mems(reader, topology) if mems is None else mems,
         environment,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 from numatune.cpus import CpuSet
 from numatune.discover.cpus import cpus
@@ -10,6 +11,7 @@ from numatune.discover.devices import devices
 from numatune.discover.nodes import nodes
 from numatune.discover.read import fields, text
 from numatune.host.protocol import Reader
+from numatune.launch.visible import NVIDIA, Visible, placed, unplaced
 from numatune.topology.model import Section, Topology
 from numatune.topology.resolve import resolve
 
@@ -22,6 +24,35 @@ def look(reader: Reader) -> Topology:
     memory = nodes(reader, processors.online)
     hardware = resolve(devices(reader), memory, processors.online)
     return Topology(sections=SECTIONS, cpus=processors, nodes=memory, devices=hardware)
+
+
+def ask_library(topology: Topology, seen: Visible) -> tuple[Topology, Visible]:
+    """What neither kernel nor profile tells, from NVIDIA's library: nodes of devices, devices of MIG instances.
+
+    Nodes are not asked for where one node has all CPUs.
+    """
+    if seen.vendor != NVIDIA:
+        return topology, seen
+    lost = [
+        one.address
+        for one in topology.devices
+        if one.resolved_node is None and one.kind == "accelerator" and one.vendor == NVIDIA
+    ]
+    lost = lost if sum(bool(node.cpus) for node in topology.nodes) > 1 else []
+    instances = unplaced(seen)
+    if not lost and not instances:
+        return topology, seen
+    from numatune.launch import nvml  # noqa: PLC0415  # hardly ever needed
+
+    told = nvml.ask([*lost, *instances])
+    nodes = {address: int(node) for address, node in told.items() if address in lost and node.isdigit()}
+    devices = tuple(
+        replace(one, resolved_node=nodes[one.address], resolved_by="nvml")
+        if topology.node(nodes.get(one.address, -1))
+        else one
+        for one in topology.devices
+    )
+    return replace(topology, devices=devices), placed(seen, {name: told[name] for name in instances if name in told})
 
 
 def allowed_cpus(reader: Reader, topology: Topology) -> CpuSet:

@@ -82,6 +82,21 @@ def visible(environment: Mapping[str, str], accelerators: Sequence[Accelerator])
     return Visible(found.devices, (*chosen, *found.steps), vendor)
 
 
+def unplaced(seen: Visible) -> list[str]:
+    """MIG instances of which nobody has told the device yet."""
+    return [one.named for one in seen.devices if not one.address and one.named.lower().startswith("mig-")]
+
+
+def placed(seen: Visible, parents: Mapping[str, str]) -> Visible:
+    """The same with MIG instances at the addresses of their devices, as far as `parents` has them by name."""
+    devices = (
+        Seen(parents[one.named], 0, 0, one.named) if not one.address and one.named in parents else one
+        for one in seen.devices
+    )
+    steps = (Step("device", address, f"{named}, by NVML") for named, address in parents.items())
+    return Visible(tuple(_numbered(devices)), (*seen.steps, *steps), seen.vendor)
+
+
 def find(named: str, accelerators: Sequence[Accelerator], seen: Sequence[Seen]) -> Seen | None:
     """The device of `--device`: a PCI address in any spelling, a UUID or its beginning, or an index of what is seen."""
     text = named.strip()

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from numatune.cpus import CpuSet
+from numatune.topology.mounts import Mount
 from numatune.topology.power import Power
 from numatune.topology.queues import Queues
 
 NodeKind = Literal["cpu+mem", "cpu-only", "memory-only", "empty"]
 DeviceKind = Literal["accelerator", "nic", "nvme", "infiniband", "other"]
-ResolvedBy = Literal["override", "numa_node", "parent", "local_cpus", "unknown"]
+ResolvedBy = Literal["override", "numa_node", "parent", "local_cpus", "nvml", "unknown"]
 CgroupMode = Literal["v1", "v2", "hybrid", "none"]
 
 
@@ -33,6 +34,7 @@ class Section(enum.StrEnum):
     SERVICES = "services"
     POWER = "power"
     QUEUES = "queues"
+    MOUNTS = "mounts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +212,7 @@ class Topology:
     thp: Thp = field(default_factory=Thp)
     irqbalance: Irqbalance = field(default_factory=Irqbalance)
     queues: tuple[Queues, ...] = ()
+    mounts: tuple[Mount, ...] = ()
     power: Power = field(default_factory=Power)
     hugepage_sizes: tuple[int, ...] = ()  # kB, offered by this kernel
     fingerprint: str = ""

@@ -25,6 +25,7 @@ _BY: dict[ResolvedBy, str] = {
     "numa_node": "kernel",
     "parent": "bridge above",
     "local_cpus": "local CPUs",
+    "nvml": "NVML",
     "unknown": "",
 }
 _VENDORS = {
