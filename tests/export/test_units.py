@@ -1,0 +1,84 @@
+"""The units as systemd reads them."""
+
+from __future__ import annotations
+
+import configparser
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from numatune.export import units
+from numatune.export.place import Place
+from numatune.settings.persisted import BOOT, IRQ, REPAIR, TIMER
+
+TRUE = shutil.which("true") or "/bin/true"
+PLACE = Place(program=(TRUE,))
+EVERY = {
+    BOOT: units.boot(PLACE, ["inference.slice", "system.slice"]),
+    IRQ: units.irq(PLACE),
+    REPAIR: units.repair(PLACE),
+    TIMER: units.timer(),
+}
+
+
+def read(text: str) -> dict[str, dict[str, str]]:
+    """Sections with their last assignments."""
+    parser = configparser.RawConfigParser(strict=False, comment_prefixes=("#",), delimiters=("=",))
+    parser.optionxform = str  # type: ignore[assignment, method-assign]
+    parser.read_string(text)
+    return {name: dict(parser.items(name)) for name in parser.sections()}
+
+
+def test_systemd_finds_nothing_wrong(tmp_path: Path) -> None:
+    program = shutil.which("systemd-analyze")
+    if program is None:
+        pytest.skip("systemd-analyze is not installed")
+    for unit, text in EVERY.items():
+        (tmp_path / unit).write_text(text, encoding="utf-8")
+    argv = [program, "verify", "--man=no", "--recursive-errors=no", *(str(tmp_path / unit) for unit in EVERY)]
+    ran = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert (ran.returncode, [line for line in ran.stderr.splitlines() if "numatune" in line]) == (0, [])
+
+
+def test_the_boot_unit_comes_after_the_tuners_and_before_the_work() -> None:
+    unit = read(EVERY[BOOT])
+    after, before = unit["Unit"]["After"].split(), unit["Unit"]["Before"].split()
+    assert {"systemd-sysctl.service", "systemd-tmpfiles-setup.service", "tuned.service"} <= set(after)
+    assert {"kubelet.service", "slurmd.service", "containerd.service", "docker.service"} <= set(before)
+    assert "inference.slice" in before
+    assert "system.slice" not in before, "it is in that slice itself"
+    assert not set(after) & set(before)
+    assert unit["Service"]["TimeoutStartSec"] == "120"
+    assert unit["Service"]["ExecStart"] == f"{TRUE} reapply --boot"
+    assert unit["Install"] == {"WantedBy": "multi-user.target"}
+    assert not any(key.startswith(("Require", "Binds")) for section in unit.values() for key in section)
+
+
+def test_the_work_of_the_irq_unit_is_its_stopping() -> None:
+    """See the module: a start that is asked for while it works must not be dropped."""
+    service = read(EVERY[IRQ])["Service"]
+    assert service["Type"] == "exec"
+    assert service["ExecStart"] == "/bin/sleep 2"
+    assert service["ExecStop"] == f"{TRUE} reapply --only irq --differences-ok"
+
+
+@pytest.mark.parametrize(
+    ("argv", "spelled"),
+    [
+        (("/opt/numatune/current/bin/numatune",), "/opt/numatune/current/bin/numatune"),
+        (("/usr/bin/python3", "-P", "-m", "numatune"), "/usr/bin/python3 -P -m numatune"),
+        (("/opt/my tools/numatune",), '"/opt/my tools/numatune"'),
+        (('/opt/50%/a"b\\c$d/numatune',), '"/opt/50%%/a\\"b\\\\c$$d/numatune"'),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_program_is_quoted_as_systemd_reads_it(argv: tuple[str, ...], spelled: str) -> None:
+    assert f"\nExecStart={spelled} reapply --boot\n" in units.boot(Place(program=argv))
+
+
+def test_a_state_folder_elsewhere_is_told_to_every_service() -> None:
+    place = Place(program=(TRUE,), environment=(("NUMATUNE_STATE_DIR", "/srv/the state"),))
+    for text in (units.boot(place), units.irq(place), units.repair(place)):
+        assert read(text)["Service"]["Environment"] == '"NUMATUNE_STATE_DIR=/srv/the state"'
