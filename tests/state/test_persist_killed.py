@@ -1,0 +1,134 @@
+"""A kill at any step of what makes a set survive, of what a boot does, and of the way back."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import pytest
+from fakes.commands import lend, typed
+from fakes.kernel import FakeKernel
+from fakes.kills import life
+from fakes.trees import host_tree
+
+PROFILE = """\
+name: placed
+sysctl: {vm.swappiness: 10, vm.stat_interval: ">= 10"}
+thp: {enabled: never}
+irq: {rules: [{match: {class: nic, vector: "*-TxRx-1"}, cpus: "2"}]}
+"""
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+
+@dataclass
+class World:
+    """A host, and the folder of its state. `copy` leaves both as they are."""
+
+    kernel: FakeKernel
+    folder: Path
+    monkeypatch: pytest.MonkeyPatch
+
+    def copy(self, name: str) -> World:
+        folder = self.folder.parent / name
+        shutil.copytree(self.folder, folder, ignore=shutil.ignore_patterns("lock"))
+        made = World(self.kernel.copy(), folder, self.monkeypatch)
+        lend(made.kernel, folder, self.monkeypatch)
+        return made
+
+    def killed(self, left: int, *argv: str) -> bool:
+        with life(left, self.kernel, self.monkeypatch) as one:
+            typed(*argv)
+        return one.died
+
+    def reboot(self) -> None:
+        """Memory is gone. Early boot is left out: the boot unit has everything to do."""
+        fresh = host(self.kernel.files[BOOT_ID].strip() + "+")
+        for path, text in self.kernel.state().items():
+            if path.startswith("/etc/"):
+                fresh.put(path, text)
+        self.kernel = fresh
+        lend(fresh, self.folder, self.monkeypatch)
+
+
+def host(boot_id: str) -> FakeKernel:
+    tree = host_tree(nodes=2, nics=1, remapping=True)
+    return FakeKernel(tree | {BOOT_ID: f"{boot_id}\n", "/etc/networkd-dispatcher/": ""})
+
+
+def held(kernel: FakeKernel) -> dict[str, str]:
+    """All but the name of the boot, and what the fake remembers of units that it has stopped."""
+    return {path: text for path, text in kernel.state().items() if path != BOOT_ID and not path.startswith("systemd: ")}
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    folder = tmp_path / "world"
+    folder.mkdir()
+    (folder / "p.yaml").write_text(PROFILE, encoding="utf-8")
+    made = World(host("boot"), folder, monkeypatch)
+    lend(made.kernel, folder, monkeypatch)
+    return made
+
+
+APPLY = ("apply", "p.yaml", "--persist", "--yes")
+
+
+def test_killed_while_it_is_written(world: World) -> None:
+    before = held(world.kernel)
+    for left in count():
+        one = world.copy(f"apply{left}")
+        if not one.killed(left, *APPLY):
+            assert left > 30
+            return
+        said = typed("rollback", "--yes")
+        assert (said.code, held(one.kernel)) == (0, before), (left, said)
+
+
+def test_killed_while_it_is_taken_away(world: World) -> None:
+    before = held(world.kernel)
+    assert typed(*APPLY).code == 0
+    for left in count():
+        one = world.copy(f"rollback{left}")
+        died = one.killed(left, "rollback", "--yes")
+        said = typed("rollback", "--yes")
+        assert (said.code, held(one.kernel)) == (0, before), (left, said)
+        if not died:
+            assert left > 30
+            return
+
+
+def test_killed_at_boot_the_next_one_finishes_and_all_of_it_can_be_taken_back(world: World) -> None:
+    before = held(world.kernel)
+    assert typed(*APPLY).code == 0
+    applied = held(world.kernel)
+    world.reboot()
+    for left in count():
+        one = world.copy(f"boot{left}")
+        died = one.killed(left, "reapply", "--boot")
+        other = one.copy(f"again{left}")
+        assert (typed("reapply", "--boot").code, held(other.kernel)) == (0, applied), left
+        said = typed("rollback", "--yes")
+        assert (said.code, held(other.kernel)) == (0, before), (left, said)
+        lend(one.kernel, one.folder, one.monkeypatch)
+        said = typed("rollback", "--yes")
+        assert (said.code, held(one.kernel)) == (0, before), (left, said)
+        if not died:
+            assert left > 10
+            return
+
+
+def test_killed_while_it_is_taken_away_after_a_reboot(world: World) -> None:
+    before = held(world.kernel)
+    assert typed(*APPLY).code == 0
+    world.reboot()
+    assert typed("reapply", "--boot").code == 0
+    for left in count():
+        one = world.copy(f"rollback{left}")
+        died = one.killed(left, "rollback", "--yes")
+        said = typed("rollback", "--yes")
+        assert (said.code, held(one.kernel)) == (0, before), (left, said)
+        if not died:
+            assert left > 30
+            return
