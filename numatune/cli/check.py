@@ -79,9 +79,11 @@ def run(args: argparse.Namespace) -> int:
     if checked.error is not None:
         raise checked.error
     if checked.found is not None and (asked or not outputs):
+        import sys
+
         from numatune.cli.drift import show
 
-        show(checked.found, args)
+        show(checked.found, args, plain=not sys.stdout.isatty())  # cron's mail may say that it is in ASCII
     code = options.exit_code(checked.found.counted if checked.found else 0, args)
     return code or (1 if checked.troubles else 0)
 

@@ -93,8 +93,8 @@ def _request(args: argparse.Namespace) -> Request:
     return Request(profiles=tuple(args.profiles), variables=options.variables(args.var))
 
 
-def show(found: Drift, args: argparse.Namespace) -> None:
-    """Print a drift as the options ask for: JSON, or what differs."""
+def show(found: Drift, args: argparse.Namespace, *, plain: bool = False) -> None:
+    """Print a drift as the options ask for: JSON, or what differs. `plain`: in ASCII."""
     from numatune.cli.output import remark, say, say_json
 
     if args.json:
@@ -102,10 +102,13 @@ def show(found: Drift, args: argparse.Namespace) -> None:
 
         say_json(drift_json.drift(found))
         return
+    from dataclasses import replace
+
     from numatune.cli.terminal import style
     from numatune.views import drift_text
 
+    look = replace(style(args), unicode=False) if plain else style(args)
     for note in drift_text.notes(found):
         remark(f"numatune: {note}")
-    if text := drift_text.drift(found, style(args), verbose=args.verbose):
+    if text := drift_text.drift(found, look, verbose=args.verbose):
         say(text)

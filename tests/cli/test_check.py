@@ -58,7 +58,8 @@ def test_clean_says_nothing_and_differences_are_said_once(move: Move):
     move()
     told = typed("check")
     assert (told.code, told.err) == (2, "")
-    assert told.out.splitlines()[0] == MOVED.replace("->", "→")
+    assert told.out.splitlines()[0] == MOVED
+    assert told.out.isascii()  # cron's mail may say that it is
     assert typed("check", "--differences-ok").code == 0
 
 
