@@ -138,10 +138,13 @@ def _check(change: Change) -> str:
     from numatune.settings.targets import (
         Cgroup,
         Fact,
+        Folder,
         HugepagePool,
         IrqAffinity,
         KernelFile,
         Module,
+        Mount,
+        MountOption,
         Nothing,
         OwnedFile,
         UnitProperty,
@@ -153,7 +156,9 @@ def _check(change: Change) -> str:
             return shlex.join(("systemctl", "show", "-p", name, unit))
         case UnitState(unit=unit, aspect=aspect):
             return shlex.join(("systemctl", "is-active" if aspect == "active" else "is-enabled", unit))
-        case Cgroup(path=path):
+        case Mount(path=path) | MountOption(path=path):
+            return shlex.join(("findmnt", "-o", "FSTYPE,FS-OPTIONS", path))
+        case Cgroup(path=path) | Folder(path=path):
             return shlex.join(("ls", "-d", path))
         case Module(name=name):
             return shlex.join(("modinfo", name))

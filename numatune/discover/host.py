@@ -10,6 +10,7 @@ from numatune.discover.devices import devices
 from numatune.discover.identity import fingerprint_of
 from numatune.discover.interrupts import interrupts
 from numatune.discover.machine import machine
+from numatune.discover.mounts import mounts
 from numatune.discover.nodes import BASE as NODE_BASE
 from numatune.discover.nodes import hugepage_sizes, nodes
 from numatune.discover.power import power
@@ -46,6 +47,7 @@ def discover_host(reader: Reader, sections: Collection[Section] | None = None) -
         thp=thp(reader) if Section.THP in wanted else Thp(),
         irqbalance=irqbalance(reader) if Section.SERVICES in wanted else Irqbalance(),
         queues=tuple(queues(reader, hardware)) if Section.QUEUES in wanted else (),
+        mounts=mounts(reader) if Section.MOUNTS in wanted else (),
         power=power(reader, processors.online) if Section.POWER in wanted else Power(),
         hugepage_sizes=hugepage_sizes(reader) if Section.NODES in wanted else (),
         fingerprint=fingerprint_of(reader),

@@ -14,10 +14,11 @@ from numatune.settings.model import Impact, Setting, SettingId
 from numatune.settings.plan import Action, Change, Observation, Remembered, Status
 from numatune.settings.targets import (
     DEBUGFS,
-    Cgroup,
+    PLACES,
     Fact,
     IrqAffinity,
     KernelFile,
+    MountOption,
     Nothing,
     OwnedFile,
     UnitProperty,
@@ -26,7 +27,7 @@ from numatune.settings.targets import (
 
 Seen = Mapping[SettingId, Observation]
 
-_MADE = (Cgroup, OwnedFile)
+_MADE = (*PLACES, OwnedFile)
 ALL_OF_DEBUGFS = "debugfs"
 _ABSENT = frozenset({0, errno.ENOENT, errno.ENOTDIR})
 
@@ -79,7 +80,7 @@ def row(
         return Change(setting, seen, Status.OK, reason="watched")
     if seen.text is None:
         return _absent(setting, seen, options, maker)
-    if isinstance(setting.target, Cgroup) or meets(setting.codec, setting.want, seen.text):
+    if isinstance(setting.target, PLACES) or meets(setting.codec, setting.want, seen.text):
         return _held(setting, setting.want, seen)
     return _differs(setting, setting.want, seen, options, remembered)
 
@@ -93,7 +94,8 @@ def _differs(setting: Setting, want: str, seen: Observation, options: Options, r
         return _refused(setting, seen, kinds.refusal(setting.target, seen.errno or errno.EACCES))
     if remembered and not options.retry and _still(setting, want, have, remembered):
         return Change(setting, seen, remembered.status, reason=_learned(setting, remembered))
-    change = Change(setting, seen, Status.DRIFTED, Action.UPDATE, setting.codec.spell(want, have))
+    action = Action.REMOUNT if isinstance(setting.target, MountOption) else Action.UPDATE
+    change = Change(setting, seen, Status.DRIFTED, action, setting.codec.spell(want, have))
     return allowed(change, options)
 
 

@@ -15,10 +15,13 @@ from numatune.settings.plan import AS_WANTED, Action, Change, Status, counts, is
 from numatune.settings.targets import (
     Cgroup,
     Fact,
+    Folder,
     HugepagePool,
     IrqAffinity,
     KernelFile,
     Module,
+    Mount,
+    MountOption,
     Nothing,
     OwnedFile,
     Target,
@@ -38,13 +41,23 @@ NOTHING, CHANGE, CREATE, RELEASE, CANNOT = " ", "M", "A", "X", "!"
 def outlives_reboot(target: Target) -> bool:
     """Whether what was written there is still there after a reboot."""
     match target:
-        case OwnedFile():
+        case OwnedFile() | Folder():
             return True
         case UnitProperty(runtime=runtime):
             return not runtime
         case UnitState(aspect=aspect):
             return aspect != "active"
-        case KernelFile() | HugepagePool() | IrqAffinity() | Cgroup() | Module() | Fact() | Nothing():
+        case (
+            Mount()
+            | MountOption()
+            | KernelFile()
+            | HugepagePool()
+            | IrqAffinity()
+            | Cgroup()
+            | Module()
+            | Fact()
+            | Nothing()
+        ):
             return False
         case _:
             assert_never(target)

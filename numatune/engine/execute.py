@@ -17,7 +17,7 @@ from numatune.host.protocol import Host
 from numatune.settings.journal import Ack, Intent, Ready, RunEnd, RunStart
 from numatune.settings.model import Impact, Phase, SettingId
 from numatune.settings.plan import Action, Change, Observation, Outcome, Status, counts
-from numatune.settings.targets import Cgroup, OwnedFile, Target
+from numatune.settings.targets import PLACES, OwnedFile, Target
 
 Progress = Callable[[int, int, Change], None]
 Replan = Callable[[], Sequence[Change]]
@@ -181,7 +181,7 @@ class _Run:
             fresh = replace(change, status=status, action=Action.NONE, writes=(), reason=f"waits for {setting.needs}")
             self._intend(fresh, intent.seq, intent.before)
             return fresh
-        moved = now.text != seen.text or (isinstance(setting.target, Cgroup) and now.identity != seen.identity)
+        moved = now.text != seen.text or (isinstance(setting.target, PLACES) and now.identity != seen.identity)
         if not moved:
             return change
         by_us = setting.target in self._touched or setting.needs in self._written

@@ -9,7 +9,7 @@ from numatune.settings.codecs import agree, alike, meets
 from numatune.settings.journal import Ack, Intent, Owned, Ready, Record, RunEnd, RunStart
 from numatune.settings.model import SettingId
 from numatune.settings.plan import Action
-from numatune.settings.targets import Cgroup, KernelFile, Target
+from numatune.settings.targets import PLACES, KernelFile, MountOption, Target
 
 
 def fold(records: Iterable[Record]) -> dict[SettingId, Owned]:
@@ -121,10 +121,12 @@ def _couple(run: _Run, entry: _Entry) -> None:
     """A write may have moved its companions, and a cgroup that is made brings its files, until they are read back."""
     setting = entry.intent.setting
     targets: set[Target] = {companion.target for companion in setting.companions}
-    made = setting.id if isinstance(setting.target, Cgroup) and entry.intent.action is Action.CREATE else None
+    made = setting.id if isinstance(setting.target, PLACES) and entry.intent.action is Action.CREATE else None
     for other in run.entries.values() if targets or made else ():
         beside = other.intent.setting
-        if beside.target in targets or (made and beside.needs == made and isinstance(beside.target, KernelFile)):
+        if beside.target in targets or (
+            made and beside.needs == made and isinstance(beside.target, KernelFile | MountOption)
+        ):
             other.coupled = other.touched = True
 
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from numatune.errors import Problem, ProfileError
 from numatune.settings.model import Phase, SettingId
 from numatune.settings.plan import Action, Change
-from numatune.settings.targets import Cgroup, KernelFile, OwnedFile, UnitState
+from numatune.settings.targets import PLACES, Cgroup, KernelFile, OwnedFile, UnitState
 
 _STOPPING = {"active": 0, "enabled": 1, "masked": 2}
 
@@ -62,7 +62,7 @@ def _needed(by_id: dict[SettingId, Change]) -> Iterator[Edge]:
 
 def _turned(change: Change, before: Change) -> bool:
     deleting = [one for one in (change, before) if one.action is Action.DELETE or _released(one)]
-    return len(deleting) > 1 or any(isinstance(one.setting.target, Cgroup) for one in deleting)
+    return len(deleting) > 1 or any(isinstance(one.setting.target, PLACES) for one in deleting)
 
 
 def _released(change: Change) -> bool:

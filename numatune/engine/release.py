@@ -14,7 +14,7 @@ from numatune.host.protocol import Reader
 from numatune.settings.journal import Ack, Intent, Owned, Record
 from numatune.settings.model import Refuse, Setting, SettingId
 from numatune.settings.plan import Action, Change, Observation, Status
-from numatune.settings.targets import Cgroup, Nothing
+from numatune.settings.targets import PLACES, Nothing
 
 REASON = "no longer wanted: its original comes back"
 
@@ -87,7 +87,7 @@ def _watched(rows: Iterable[Change], new: Iterable[Setting], reader: Reader) -> 
 def cgroups_made(steps: Iterable[Change | Intent]) -> frozenset[SettingId]:
     """Those that a run makes, or wanted to make."""
     creating = (step.setting for step in steps if step.action is Action.CREATE)
-    return frozenset(setting.id for setting in creating if isinstance(setting.target, Cgroup))
+    return frozenset(setting.id for setting in creating if isinstance(setting.target, PLACES))
 
 
 def remade(made: Collection[SettingId], records: Iterable[Record], reader: Reader) -> tuple[Ack, ...]:

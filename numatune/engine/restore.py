@@ -13,7 +13,7 @@ from numatune.settings.codecs import agree, alike, shown
 from numatune.settings.journal import Owned
 from numatune.settings.model import Phase, Setting, SettingId
 from numatune.settings.plan import Action, Change, Observation, Status
-from numatune.settings.targets import Cgroup, OwnedFile, UnitState
+from numatune.settings.targets import PLACES, OwnedFile, UnitState
 
 _TURNED = {Phase.QUIET: Phase.RESUME, Phase.FILES: Phase.RESUME, Phase.RESUME: Phase.QUIET}
 """What keeps others off comes first and goes last: units that stop, files that tell one that runs what to leave."""
@@ -39,7 +39,7 @@ def restore(
     that did not start because it was taken out of the boot is such a one.
     """
     made = {
-        owned.setting.id for owned in ledger.values() if _was_made(owned) and isinstance(owned.setting.target, Cgroup)
+        owned.setting.id for owned in ledger.values() if _was_made(owned) and isinstance(owned.setting.target, PLACES)
     }
     kept_down = _kept_down(ledger, seen)
     changes: list[Change] = []
@@ -47,7 +47,7 @@ def restore(
     for sid, owned in ledger.items():
         if owned.boot_id != boot_id and not outlives_reboot(owned.setting.target) and sid not in kept_down:
             continue
-        if owned.setting.needs in made and not isinstance(owned.setting.target, Cgroup):
+        if owned.setting.needs in made and not isinstance(owned.setting.target, PLACES):
             continue  # goes away with its cgroup
         maker = ledger.get(owned.setting.needs) if owned.setting.needs else None
         match _give_back(owned, seen[sid], maker):
@@ -128,7 +128,7 @@ def _set_back(owned: Owned, setting: Setting, original: str, now: Observation) -
 
 def _was_made(owned: Owned) -> bool:
     """Whether it was not there before numatune made it."""
-    return owned.original is None and isinstance(owned.setting.target, Cgroup | OwnedFile)
+    return owned.original is None and isinstance(owned.setting.target, (*PLACES, OwnedFile))
 
 
 def _was_released(owned: Owned) -> bool:
@@ -138,8 +138,8 @@ def _was_released(owned: Owned) -> bool:
 
 def _bring_back(setting: Setting, now: Observation) -> Change:
     """Make it again; what lies in a cgroup is there once that is."""
-    makes = isinstance(setting.target, Cgroup | OwnedFile)
-    writes = () if isinstance(setting.target, Cgroup) else setting.codec.spell(setting.want or "", None)
+    makes = isinstance(setting.target, (*PLACES, OwnedFile))
+    writes = () if isinstance(setting.target, PLACES) else setting.codec.spell(setting.want or "", None)
     return Change(
         setting, now, Status.DRIFTED, Action.CREATE if makes else Action.UPDATE, writes, impact=setting.impact
     )
@@ -149,7 +149,7 @@ def _take_away(owned: Owned, setting: Setting, now: Observation) -> Change | str
     if now.text is None:
         again_ = Change(setting, now, Status.DRIFTED, Action.DELETE, impact=setting.impact)
         return again_ if _unfinished(owned) else None
-    if isinstance(setting.target, Cgroup):
+    if isinstance(setting.target, PLACES):
         if owned.identity and now.identity and owned.identity != now.identity:
             return "somebody removed it and made another of that name"
     elif not ours(owned, now.text):

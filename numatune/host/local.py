@@ -126,6 +126,34 @@ class LocalHost:
             return error.errno or errno.EIO
         return 0
 
+    def mount(self, folder: str, kind: str, options: str) -> int:
+        """Mount on a folder that is root's, to which no link leads."""
+        from numatune.host import mounting  # noqa: PLC0415  # ctypes, for the few who mount
+
+        if self.real(folder) != folder:
+            return errno.ELOOP
+        try:
+            with self._opened(folder, os.O_PATH | os.O_DIRECTORY) as fd:
+                return mounting.mount(fd, kind, options) if os.fstat(fd).st_uid == 0 else errno.EPERM
+        except OSError as error:
+            return error.errno or errno.EIO
+
+    def unmount(self, folder: str) -> int:
+        """Take away what is mounted there."""
+        from numatune.host import mounting  # noqa: PLC0415  # as above
+
+        return mounting.unmount(self._root.rstrip("/") + folder) if self.real(folder) == folder else errno.ELOOP
+
+    def reconfigure(self, folder: str, option: str, value: str) -> int:
+        """Set one option of the file system that a folder is of."""
+        from numatune.host import mounting  # noqa: PLC0415  # as above
+
+        try:
+            with self._opened(folder, os.O_RDONLY | os.O_DIRECTORY) as fd:
+                return mounting.reconfigure(fd, option, value)
+        except OSError as error:
+            return error.errno or errno.EIO
+
     def run(self, argv: tuple[str, ...]) -> Ran:
         """Run a command that may change the host, 90 s at most."""
         return self._command(argv, _RUN_SECONDS)

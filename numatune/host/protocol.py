@@ -79,5 +79,14 @@ class Host(Reader, Protocol):
     def replace(self, path: str, text: str, mode: int) -> int:
         """Put a whole file in place: temporary file beside it, fsync, rename. Makes missing folders (0755)."""
 
+    def mount(self, folder: str, kind: str, options: str) -> int:
+        """Mount a new file system on a folder. EPERM unless the folder is root's and no link leads to it."""
+
+    def unmount(self, folder: str) -> int:
+        """Take away what is mounted there. EBUSY while it is used."""
+
+    def reconfigure(self, folder: str, option: str, value: str) -> int:
+        """Set one option of the file system that a folder is of. ENOSYS where the kernel is too old for that."""
+
     def run(self, argv: tuple[str, ...]) -> Ran:
         """Run a command that may change the host (``systemctl set-property``), 90 s at most."""

@@ -166,6 +166,7 @@ class Knob(Generic[S]):
     key       one spelling for the keys of the section (kernel/x -> kernel.x), so that two spellings of one key meet
               when profiles merge; raises ValueError for a key that is none
     inner     mappings inside the section whose keys have several spellings too
+    keys_are_values   its keys may be expressions
     """
 
     name: str
@@ -174,3 +175,4 @@ class Knob(Generic[S]):
     settings: Callable[[S, Context], tuple[Setting, ...]]
     key: Callable[[str], str] = str
     inner: Mapping[str, Inner] = field(default_factory=dict)
+    keys_are_values: bool = False

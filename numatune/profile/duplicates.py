@@ -36,7 +36,7 @@ def _clash(other: Setting, setting: Setting) -> Problem:
     return problem(source, (), f"{setting.id} is on the same target as {other.id}", "one setting a target", hint)
 
 
-def _claims(setting: Setting) -> Iterator[str]:
+def _claims(setting: Setting) -> Iterator[str]:  # noqa: C901  # one a kind
     """What nobody else may set beside this setting."""
     yield f"id {setting.id}"
     match setting.target:
@@ -52,6 +52,12 @@ def _claims(setting: Setting) -> Iterator[str]:
             yield f"property {unit} {name}"
         case targets.UnitState(unit, aspect):
             yield f"unit {unit} {aspect}"
+        case targets.Folder(path):
+            yield f"folder {path}"
+        case targets.Mount(path):
+            yield f"mount {path}"
+        case targets.MountOption(path, name):
+            yield f"mount option {path} {name}"
         case targets.Module(name):
             yield f"module {name}"
         case targets.Fact() | targets.Nothing():

@@ -28,8 +28,6 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "disruption": ("forbid", "allow"),
     "on_error": ("continue", "rollback"),
 }
-LATER: Final = ("shm",)
-"""Sections that the language has and this version does not carry out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +85,8 @@ class _Resolution:
 
         known = (*OWN_KEYS, "when", *(knob.name for knob in KNOBS))
         for key, entry in self.document.tree.entries.items():
-            if key in LATER:
-                found = f"the section {key} comes with a later version of numatune"
-                self.problems.append(problem(entry.source, (key,), found))
-            elif key not in known:
-                hint = _belongs_below(key, KNOBS) or did_you_mean(key, (*known, *LATER))
+            if key not in known:
+                hint = _belongs_below(key, KNOBS) or did_you_mean(key, known)
                 self.problems.append(problem(entry.source, (key,), f"unknown key {key}", ", ".join(known), hint))
 
     def _check_words(self) -> None:

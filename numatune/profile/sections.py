@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from numatune.knobs.base import Context, Knob, Refused
 from numatune.profile import rows
 from numatune.profile.evaluate import MISSING, Evaluation, Host
 from numatune.profile.keys import bad_keys
-from numatune.profile.tree import Branch, Entry, Path, problem
+from numatune.profile.tree import Branch, Entry, Leaf, Path, problem
 from numatune.profile.validate import Complaint, parse
 from numatune.settings.model import Setting
 
@@ -31,6 +32,8 @@ class Sections:
 
     def add(self, knob: Knob[Any], entry: Entry) -> None:
         """Add a section's settings, rows for what does not apply, and everything that is wrong with it."""
+        if knob.keys_are_values:
+            entry = self._with_keys(entry, (knob.name,))
         evaluation = Evaluation(self.host)
         data = evaluation.entry(entry, (knob.name,))
         self.problems += evaluation.problems
@@ -47,6 +50,20 @@ class Sections:
         self._check(knob, entry, whole=True)
         taken = {setting.id for setting in self.made}
         self.made += [row for row in rows.of_section(knob.name, entry, reason) if row.id not in taken]
+
+    def _with_keys(self, entry: Entry, path: Path) -> Entry:
+        """The section with its keys worked out; null takes a key away, like a value."""
+        if not isinstance(entry.node, Branch):
+            return entry
+        keys: dict[str, Entry] = {}
+        for written, inner in entry.node.entries.items():
+            evaluation = Evaluation(self.host)
+            key = Entry(inner.source, Leaf(written, inner.source, written))
+            value = evaluation.entry(key, (*path, written))
+            self.problems += evaluation.problems
+            if value is not MISSING:
+                keys[str(value)] = inner
+        return Entry(entry.source, dataclasses.replace(entry.node, entries=keys))
 
     def _settings(self, knob: Knob[Any], entry: Entry, data: Any, evaluation: Evaluation) -> Sequence[Setting]:
         """The settings; where something is wrong, the rest is tried all the same, to find all mistakes at once."""

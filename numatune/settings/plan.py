@@ -66,6 +66,7 @@ class Observation:
     in_use    running work stands on it: decides the impact; `users` names it (units, pids with comm)
     unsafe    the guard's figure when the wanted value is beyond it
     hands_off why numatune does not change it although it differs (a process that is no unit's): drifted, no action
+    not_reached  who has its own of what would change, so that the change is none for it (containers, units)
     not_captured  a captured tree does not reach to where it would be, so nobody knows whether the host has it
     """
 
@@ -80,6 +81,7 @@ class Observation:
     users: tuple[str, ...] = ()
     unsafe: str = ""
     hands_off: str = ""
+    not_reached: tuple[str, ...] = ()
     not_captured: bool = False
     conflicts: tuple[Conflict, ...] = ()
 

@@ -60,6 +60,32 @@ class Cgroup:
 
 
 @dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder, there or not; gone again only when it is empty."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A tmpfs of ours on a folder, there or not. `options`: what it is mounted with. Identity: its device.
+
+    Gone again only when no file is in it.
+    """
+
+    path: str
+    options: str
+
+
+@dataclass(frozen=True, slots=True)
+class MountOption:
+    """One option of the tmpfs that is mounted at `path`: mpol, size, huge."""
+
+    path: str
+    name: Literal["mpol", "size", "huge"]
+
+
+@dataclass(frozen=True, slots=True)
 class UnitProperty:
     """A property given by ``systemctl set-property``. `effective`: the live file below the unit's cgroup."""
 
@@ -116,6 +142,21 @@ class Nothing:
     reason: str
 
 
+PLACES = (Cgroup, Folder, Mount)
+"""What is made and taken away as a whole, with what is in it."""
+
 Target = (
-    KernelFile | IrqAffinity | HugepagePool | Cgroup | UnitProperty | UnitState | OwnedFile | Module | Fact | Nothing
+    KernelFile
+    | IrqAffinity
+    | HugepagePool
+    | Cgroup
+    | Folder
+    | Mount
+    | MountOption
+    | UnitProperty
+    | UnitState
+    | OwnedFile
+    | Module
+    | Fact
+    | Nothing
 )

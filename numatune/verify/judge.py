@@ -11,17 +11,20 @@ from numatune.settings.plan import Status
 from numatune.settings.targets import (
     Cgroup,
     Fact,
+    Folder,
     HugepagePool,
     IrqAffinity,
     KernelFile,
     Module,
+    Mount,
+    MountOption,
     Nothing,
     OwnedFile,
     UnitProperty,
     UnitState,
 )
 from numatune.verify.asking import Answer, Asking
-from numatune.verify.kinds import cgroups, files, interrupts, modules, owned, pools, units
+from numatune.verify.kinds import cgroups, files, interrupts, modules, mounts, owned, pools, units
 from numatune.verify.verdict import Verdict, verdict
 
 
@@ -38,7 +41,7 @@ def judge(setting: Setting, known: Mapping[SettingId, Setting], ask: Asking) -> 
     )
 
 
-def _ask(setting: Setting, ask: Asking) -> Verdict:  # noqa: C901, PLR0911  # one return per class of target
+def _ask(setting: Setting, ask: Asking) -> Verdict:  # noqa: C901, PLR0911, PLR0912  # one return per class of target
     match setting.target:
         case KernelFile() as target:
             return files.kernel_file(setting, target, ask)
@@ -50,6 +53,12 @@ def _ask(setting: Setting, ask: Asking) -> Verdict:  # noqa: C901, PLR0911  # on
             return pools.pool(setting, target, ask)
         case Cgroup() as target:
             return cgroups.cgroup(setting, target, ask)
+        case Folder() as target:
+            return mounts.folder(setting, target, ask)
+        case Mount() as target:
+            return mounts.mount(setting, target, ask)
+        case MountOption() as target:
+            return mounts.option(setting, target, ask)
         case UnitProperty() as target:
             return units.unit_property(setting, target, ask)
         case UnitState() as target:

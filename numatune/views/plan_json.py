@@ -56,6 +56,7 @@ def row(change: Change, outcome: Outcome | None = None) -> Json:
         "held": change.held,
         "impact": change.impact.value,
         "restart_needed": list(change.restart_needed),
+        "not_reached": list(change.seen.not_reached),
         "optional": setting.optional,
         "conflicts": [dataclasses.asdict(conflict) for conflict in change.seen.conflicts],
     }

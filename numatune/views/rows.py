@@ -149,6 +149,8 @@ def _below(change: Change, outcome: Outcome | None, *, verbose: bool) -> list[st
             lines.append(f"felt by: {', '.join(change.seen.users)}")
         if setting.note and not done:
             lines.append(f"note: {setting.note}")
+        if change.seen.not_reached and not done:
+            lines.append(f"does not reach: {', '.join(change.seen.not_reached)}")
         if setting.undo == "never":
             lines.append("rollback cannot take this back")
         elif setting.undo == "nearest":

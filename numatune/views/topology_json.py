@@ -42,6 +42,12 @@ def topology(found: Topology, root: str = "/") -> dict[str, Any]:
             {"interface": one.interface, "device": one.device, "rx": len(one.receive), "tx": len(one.transmit)}
             for one in found.queues
         ]
+    if Section.MOUNTS in found.sections:
+        data["tmpfs"] = [
+            {"mount": one.point, "policy": one.policy or None, "size_bytes": one.size}
+            for one in found.mounts
+            if one.kind == "tmpfs"
+        ]
     if Section.POWER in found.sections:
         data["cpufreq"] = [_policy(policy) for policy in found.power.policies]
         data["idle_states"] = [{"name": one.name, "cpus": _set(one.cpus)} for one in found.power.idle_states]

@@ -243,6 +243,23 @@ class FakeKernel:
     def replace(self, path: str, text: str, mode: int) -> int:
         return self._hooked(path, text, lambda: self._replace(path, text, mode))
 
+    def mount(self, folder: str, kind: str, options: str) -> int:
+        return self._hooked(folder, f"<mount {kind} {options}>", lambda: self._mounts().mount(self, folder, options))
+
+    def unmount(self, folder: str) -> int:
+        return self._hooked(folder, "<unmount>", lambda: self._mounts().unmount(self, folder))
+
+    def reconfigure(self, folder: str, option: str, value: str) -> int:
+        return self._hooked(
+            folder, f"<{option}={value}>", lambda: self._mounts().reconfigure(self, folder, option, value)
+        )
+
+    @staticmethod
+    def _mounts() -> Any:
+        from fakes import mounts  # noqa: PLC0415  # it imports this module
+
+        return mounts
+
     def run(self, argv: tuple[str, ...]) -> Ran:
         return self._hooked(" ".join(argv), "<run>", lambda: self._command(argv))
 

@@ -121,6 +121,7 @@ def cgroups(mode: str, cpus: CpuSet, mems: CpuSet, *, systemd: bool) -> dict[str
     """/sys/fs/cgroup and its mounts in /proc/mounts; under systemd with the slices that it makes."""
     base = "/sys/fs/cgroup"
     mounts = "proc /proc proc rw,nosuid 0 0\nsysfs /sys sysfs rw,nosuid 0 0\n"
+    mounts += "tmpfs /dev/shm tmpfs rw,nosuid,nodev,size=8388608k 0 0\n"
     if mode == "none":
         return {"/proc/mounts": mounts}
     if mode == "v2":

@@ -320,4 +320,4 @@ def _identity(  # noqa: PLR0913  # that is what a host tells of itself
     }
     if systemd:
         tree["/run/systemd/system/"] = ""
-    return tree
+    return tree | {"/dev/shm/": "", "/mnt/": ""}  # noqa: S108  # a mount point of the generated host

@@ -43,7 +43,7 @@ def test_what_is_right_is_right_in_an_editor(name: str, text: str) -> None:
     [
         ("{}", "$"),
         ("{name: a, sysctll: {}}", "$"),
-        ("{name: a, shm: {}}", "$"),
+        ("{name: a, shm: {/dev/shm: {policy: spread}}}", "$.shm['/dev/shm']"),
         ("{name: a, thp: {enabeld: always}}", "$.thp"),
         ("{name: a, thp: {enabled: sometimes}}", "$.thp.enabled"),
         ("{name: a, thp: {enabled: {value: sometimes}}}", "$.thp.enabled"),

@@ -50,6 +50,7 @@ def test_a_row_has_the_published_names_and_short_spellings() -> None:
         "held": "",
         "impact": "live",
         "restart_needed": [],
+        "not_reached": [],
         "optional": None,
         "conflicts": [{"owner": "sysctl.d", "where": "/etc/sysctl.d/9.conf:1", "value": "1"}],
     }

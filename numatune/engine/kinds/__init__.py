@@ -11,10 +11,12 @@ from typing import assert_never
 from numatune.engine.kinds import (
     cgroup,
     fact,
+    folder,
     hugepages,
     irq,
     kernel_file,
     module,
+    mount,
     nothing,
     owned_file,
     refusals,
@@ -28,10 +30,13 @@ from numatune.settings.plan import Action, Change, Observation, Status
 from numatune.settings.targets import (
     Cgroup,
     Fact,
+    Folder,
     HugepagePool,
     IrqAffinity,
     KernelFile,
     Module,
+    Mount,
+    MountOption,
     Nothing,
     OwnedFile,
     Target,
@@ -47,7 +52,7 @@ _REFUSALS: Mapping[int, tuple[Status, str]] = {
 }
 
 
-def look(setting: Setting, reader: Reader) -> Observation:  # noqa: C901, PLR0911  # one return a kind
+def look(setting: Setting, reader: Reader) -> Observation:  # noqa: C901, PLR0911, PLR0912  # one return a kind
     """What the host holds for a setting. Guards and conflicts are not looked at here."""
     match setting.target:
         case KernelFile() as target:
@@ -58,6 +63,12 @@ def look(setting: Setting, reader: Reader) -> Observation:  # noqa: C901, PLR091
             return hugepages.look(target, setting, reader)
         case Cgroup() as target:
             return cgroup.look(target, setting, reader)
+        case Folder() as target:
+            return folder.look(target, setting, reader)
+        case Mount() as target:
+            return mount.look(target, setting, reader)
+        case MountOption() as target:
+            return mount.look_at_option(target, setting, reader)
         case UnitProperty() as target:
             return unit_property.look(target, setting, reader)
         case UnitState() as target:
@@ -74,7 +85,7 @@ def look(setting: Setting, reader: Reader) -> Observation:  # noqa: C901, PLR091
             assert_never(setting.target)
 
 
-def carry_out(change: Change, host: Host) -> int:  # noqa: C901, PLR0911  # one return a kind
+def carry_out(change: Change, host: Host) -> int:  # noqa: C901, PLR0911, PLR0912  # one return a kind
     """Make the change. 0 or the errno. A release is the update, or the deletion, that gives the original back."""
     if change.action is Action.RELEASE:
         change = replace(change, action=Action.UPDATE if change.setting.want is not None else Action.DELETE)
@@ -87,6 +98,12 @@ def carry_out(change: Change, host: Host) -> int:  # noqa: C901, PLR0911  # one 
             return hugepages.write(target, change, host)
         case Cgroup() as target:
             return cgroup.write(target, change, host)
+        case Folder() as target:
+            return folder.write(target, change, host)
+        case Mount() as target:
+            return mount.write(target, change, host)
+        case MountOption() as target:
+            return mount.write_option(target, change, host)
         case UnitProperty() as target:
             return unit_property.write(target, change, host)
         case UnitState() as target:
@@ -112,6 +129,8 @@ def refusal(target: Target, code: int) -> tuple[Status, str]:
             known = systemctl.REFUSALS
         case Module():
             known = module.REFUSALS
+        case Folder() | Mount() | MountOption():
+            known = {**_REFUSALS, **mount.REFUSALS}
         case Cgroup() | KernelFile() if cgroup.is_inside(target):
             known = {**_REFUSALS, **cgroup.REFUSALS}
         case KernelFile():

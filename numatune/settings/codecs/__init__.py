@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numatune.settings.codecs.base import Codec
 from numatune.settings.codecs.numbers import Bool, Count, Int, Paired
+from numatune.settings.codecs.policies import MemPolicy
 from numatune.settings.codecs.sets import CpuList, CpuMask, GroupSet, UnitSet
 from numatune.settings.codecs.sizes import Size, bytes_of
 from numatune.settings.codecs.words import AtBoot, Choice, Cmdline, Members, Text, Words
@@ -24,6 +25,7 @@ AnyCodec = (
     | UnitSet
     | GroupSet
     | Size
+    | MemPolicy
 )
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "CpuMask",
     "GroupSet",
     "Int",
+    "MemPolicy",
     "Members",
     "Paired",
     "Size",
