@@ -1,4 +1,4 @@
-"""``python -m numatune`` and the console script."""
+"""``python -m numatune``, and what the program `numatune` (start.sh) calls."""
 
 from __future__ import annotations
 

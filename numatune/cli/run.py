@@ -10,7 +10,7 @@ from numatune.compat import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numatune.cli.parser import Commands
     from numatune.launch.model import Placement
@@ -86,34 +86,45 @@ def _check(asked: Asked) -> None:
 
 def _start(asked: Asked) -> int:
     """Bind this process and exec. An error of ours is one line, and the command starts as it would have without us."""
-    from numatune.errors import NumatuneError, UsageError
-    from numatune.launch.applying import Before
+    from numatune.errors import UsageError
+    from numatune.launch.starting import start
 
-    before, additions = Before.now(), dict[str, str]()
+    additions: dict[str, str] = {}
+    undo: list[Callable[[], None]] = []
     strict = bool({("strict", "yes"), ("on_unknown", "fail")} & set(asked.words))
     try:
+        from numatune.launch.applying import Before
+
+        undo.append(Before.now().restore)
         policy = _policy(asked)
         strict = policy.strict or policy.on_unknown == "fail"
         additions = _bind(asked, policy)
     except UsageError:
         raise
     except Exception as error:  # noqa: BLE001  # a server must start, whatever is wrong with its launcher
-        known = isinstance(error, NumatuneError | ValueError)
-        told = str(error).replace("\n", "; ") if known else f"unexpected {type(error).__name__}: {error}"
-        before.restore()
+        for restore in undo:
+            restore()
+        told = _told(error)
         _line(asked, told if strict else f"{told}; {asked.command[0]} starts unbound")
         if strict:
             return REFUSED
-    from numatune.launch.starting import start
-
     code, told = start(asked.command, additions)
     remark(f"numatune: {told}")
     return code
 
 
+def _told(error: Exception) -> str:
+    """An error as one line."""
+    from numatune.errors import NumatuneError
+
+    if isinstance(error, NumatuneError | ValueError):
+        return "; ".join(str(error).splitlines())
+    return f"unexpected {type(error).__name__}: {error}"
+
+
 def _bind(asked: Asked, policy: Policy) -> dict[str, str]:
     """Make the placement true; the variables that the command gets besides its own."""
-    from numatune.launch import applying, starting
+    from numatune.launch import applying, carried, starting
 
     def line(text: str) -> None:
         _line(asked, text)
@@ -126,7 +137,7 @@ def _bind(asked: Asked, policy: Policy) -> dict[str, str]:
     made = _placement(asked, policy, environment)
     _tell(asked, made)
     held = applying.apply(made, policy, line)
-    return {**made.env, starting.VARIABLE: starting.travelling(made, held)}
+    return {**made.env, carried.VARIABLE: carried.travelling(made, held)}
 
 
 def _tell(asked: Asked, made: Placement) -> None:

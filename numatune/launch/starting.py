@@ -2,6 +2,8 @@
 
 Python ignores SIGPIPE and SIGXFSZ, and an ignored signal is ignored over exec; in a C locale it also sets LC_CTYPE
 (PEP 538). Both are undone: the environment is taken from /proc/self/environ, which holds it as this process got it.
+
+Nothing of the rest is imported here: this must work when that does not.
 """
 
 from __future__ import annotations
@@ -10,27 +12,8 @@ import errno
 import os
 from collections.abc import Mapping, Sequence
 
-from numatune.launch.model import Memory, Placement
-
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 """What env(1), nohup(1) and shells exit with."""
-
-VARIABLE = "NUMATUNE_PLACEMENT"
-"""Where the placement travels: workers inherit it, and `ps` reads it."""
-
-_FORMAT = "1"
-
-
-def travelling(placement: Placement, held: Memory) -> str:
-    """The placement in words, as `ps` reads it: ``1 rank=0 node=1 cpus=0-15 memory=preferred:0 devices=...``."""
-    told = {
-        "rank": "" if placement.rank is None else str(placement.rank),
-        "node": "" if placement.node is None else str(placement.node),
-        "cpus": str(placement.cpus),
-        "memory": f"{held.mode}:{held.nodes}",
-        "devices": ",".join(placement.devices),
-    }
-    return " ".join((_FORMAT, *(f"{name}={text}" for name, text in told.items() if text)))
 
 
 def environment() -> dict[bytes, bytes]:
