@@ -182,19 +182,27 @@ class _Wanted:
 
     def _lacking(self) -> str:
         """Why this host cannot have it, or ""."""
-        topology = self.topology
+        topology, local = self.topology, self.asked.policy == "local"
         if not topology.numa:
             return "this kernel has no nodes, and mounts no policy"
         if self.asked.policy == "weighted-interleave" and not at_least(topology.machine.kernel, 6, 9):
             return "weighted interleave came with Linux 6.9"
-        if self.asked.policy != "local" and (wrong := self._wrong_nodes()):
-            return wrong
-        at = next((one for one in topology.mounts if one.point == self.path), None)
-        if at is not None and at.kind != "tmpfs":
+        return ("" if local else self._wrong_nodes()) or self._wrong_mount()
+
+    def _wrong_mount(self) -> str:
+        """Why what is mounted there cannot have it, or ""."""
+        at = next((one for one in self.topology.mounts if one.point == self.path), None)
+        if at is None:
+            return "" if self.own else f"no tmpfs is mounted at {self.path}; with a size, one of its own is"
+        if at.kind != "tmpfs":
             return f"{at.kind} is mounted at {self.path}, which has no memory policy"
-        if at is None and not self.own:
-            return f"no tmpfs is mounted at {self.path}; with a size, one of its own is"
+        if not (MemPolicy().holds(self._policy(), at.policy or "default") or self._can_remount):
+            return "the policy of a mount that is there can be changed since Linux 5.4"
         return ""
+
+    @property
+    def _can_remount(self) -> bool:
+        return at_least(self.topology.machine.kernel, 5, 4)
 
     def _wrong_nodes(self) -> str:
         without = [why for node in self.nodes if (why := without_memory(node, self.topology))]
