@@ -1,7 +1,7 @@
 """Where the role is played: a Debian root with the two newest series of ansible-core.
 
 These want a newer Python than Debian 12 has. The root is built by mmdebstrap from this machine's own apt sources, kept
-These want a newer Python than Debian 12 has. The root is built by mmdebstrap from this machine's own apt sources, kept
+under .build and never written to: a Guest puts an overlay over it, and has a network, so net.* sysctls, of its own.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
     "PYTHONDONTWRITEBYTECODE": "1",
     "ANSIBLE_ROLES_PATH": "/mnt/checkout/roles",
+    "ANSIBLE_LIBRARY": "/mnt/checkout/roles/numatune/library",
+    "ANSIBLE_ACTION_PLUGINS": "/mnt/checkout/roles/numatune/action_plugins",
     "ANSIBLE_PYTHON_INTERPRETER": "/usr/bin/python3",
     "ANSIBLE_LOCALHOST_WARNING": "0",
     "ANSIBLE_RETRY_FILES_ENABLED": "0",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import debian
+from lab.base import CHECKOUT
 
 Json = dict[str, Any]
 
@@ -109,3 +111,16 @@ def played(said: str) -> Played:
     """What the callback `rows` printed."""
     rows = [Row(**json.loads(line)) for line in said.splitlines() if line.startswith("{")]
     return Played(tuple(row for row in rows if row.status != "stats"), rows[-1].result.get("localhost", {}))
+
+
+@contextlib.contextmanager
+def host(lower: Sequence[Path], folder: Path, wheelhouse: Path | None = None) -> Iterator[Host]:
+    """A guest over these layers, the first on top, that writes into `folder`."""
+    (folder / "play").mkdir()
+    binds = {"/mnt/checkout": CHECKOUT, "/mnt/play": folder / "play"}
+    binds |= {"/mnt/wheelhouse": wheelhouse.with_suffix("")} if wheelhouse else {}
+    guest = debian.Guest(lower, folder / "layer", binds)
+    try:
+        yield Host(guest, folder / "play")
+    finally:
+        guest.close()

@@ -64,6 +64,10 @@ options:
     type: list
     elements: str
     default: []
+  allow_debugfs:
+    description: Write what lies in debugfs, where the kernel checks nothing.
+    type: bool
+    default: false
   retry:
     description: Try again what an earlier apply learned to be out of reach.
     type: bool
@@ -199,6 +203,7 @@ ARGUMENTS = {
     "persist": {"type": "bool"},
     "allow_disruption": {"type": "bool", "default": False},
     "allow_unsafe": {"type": "list", "elements": "str", "default": []},
+    "allow_debugfs": {"type": "bool", "default": False},
     "retry": {"type": "bool", "default": False},
     "on_error": {"type": "str", "choices": ["continue", "rollback"]},
     "confirm_within": {"type": "str"},
@@ -340,7 +345,7 @@ def words(params: dict[str, Any]) -> list[str]:
         made += [f"--{option}", ",".join(params[option])] if params[option] else []
     for setting in params["allow_unsafe"]:
         made += ["--allow-unsafe", setting]
-    for option in ("allow_disruption", "retry", "add", "keep_released"):
+    for option in ("allow_disruption", "allow_debugfs", "retry", "add", "keep_released"):
         made += ["--" + option.replace("_", "-")] if params[option] else []
     if params["persist"] is not None:
         made.append("--persist" if params["persist"] else "--no-persist")
@@ -412,14 +417,14 @@ def brief(value: str | None) -> str:
 def whole(value: str | None) -> str:
     """A value in a diff; a file's text on lines of its own."""
     lines = (ABSENT if value is None else value).splitlines()
-    return lines[0] if len(lines) == 1 else "".join(f"\n  {line}" for line in lines)
+    return f" {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in lines)
 
 
 def diff(rows: list[Row], before: Callable[[Row], str | None], after: Callable[[Row], str | None]) -> dict[str, str]:
     """Ansible's diff, one line a row. What is None is absent."""
 
     def text(value: Callable[[Row], str | None]) -> str:
-        return "".join(f"{row['id']}: {whole(value(row))}\n" for row in rows)
+        return "".join(f"{row['id']}:{whole(value(row))}\n" for row in rows)
 
     return {"before": text(before), "after": text(after)}
 
