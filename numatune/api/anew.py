@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from numatune.compat import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,8 +20,13 @@ def why(stored: AppliedSet, reader: Reader) -> str:
     if stored.fingerprint != fingerprint(reader):
         return "the host has other nodes, CPUs, devices, interrupts or another kernel than at the last apply"
     now = dict(applied.interrupts(stored.settings, reader))
-    moved = [device for device, held in stored.interrupts if now.get(device) != held]
-    return f"the interrupts of {', '.join(moved)} have other numbers than at the last apply" if moved else ""
+    moved = [device for device, held in stored.interrupts if _indexes(now.get(device, ())) != _indexes(held)]
+    return f"{', '.join(moved)} has other interrupts than at the last apply" if moved else ""
+
+
+def _indexes(interrupts: Iterable[str]) -> list[str]:
+    """Of "number/index" the index, which is what a value hangs on; the number is another one after most reboots."""
+    return sorted(one.rpartition("/")[2] for one in interrupts)
 
 
 def settings(stored: AppliedSet, reader: Reader) -> tuple[Setting, ...]:

@@ -31,6 +31,13 @@ START_LIMIT = 120
 SETTLE = 2
 """Seconds in which further events join the one that came first: a NIC that is bound again raises several."""
 
+DEVICES_LIMIT = 45
+"""Seconds to wait for udev to be done with the devices that it knows of, names of interfaces included.
+
+A host is worked out anew when its devices are not those of the last apply, and half of them would be that. The boot
+unit alone waits, by ``udevadm settle``: systemd-udev-settle.service would make all of early boot wait.
+"""
+
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@+=:,./-")
 
 
@@ -50,6 +57,7 @@ def boot(place: Place, groups: Iterable[str] = ()) -> str:
             "Type=oneshot",
             "RemainAfterExit=yes",
             *_environment(place),
+            f"ExecStartPre=-udevadm settle --timeout={DEVICES_LIMIT}",
             f"ExecStart={_exec(place, 'reapply', '--boot')}",
             f"TimeoutStartSec={START_LIMIT}",
         ],
@@ -73,7 +81,8 @@ def irq(place: Place) -> str:
         Service=[
             "Type=exec",
             *_environment(place),
-            f"ExecStart=/bin/sleep {SETTLE}",
+            f"ExecStart=sleep {SETTLE}",
+            f"ExecStop=-udevadm settle --timeout={DEVICES_LIMIT}",
             f"ExecStop={_exec(place, 'reapply', '--only', 'irq', '--differences-ok')}",
             f"TimeoutStopSec={START_LIMIT}",
         ],

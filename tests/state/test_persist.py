@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,8 @@ from fakes.kernel import FakeKernel
 from fakes.systemd import Systemd
 from fakes.trees import host_tree
 
+from numatune.engine import store, when
+from numatune.settings.applied import Waiting
 from numatune.settings.persisted import BOOT, IRQ, REPAIR, SYSCTL_D, TIMER, TMPFILES_D, UDEV_RULES, UNITS
 
 SWAPPINESS, MIN_FREE = "/proc/sys/vm/swappiness", "/proc/sys/vm/min_free_kbytes"
@@ -355,3 +360,81 @@ def mask(host: Host) -> str:
     """The mask file of the NIC's interrupt with index 1."""
     numbers = host.kernel.names(f"/sys/bus/pci/devices/{NIC}/msi_irqs")
     return f"/proc/irq/{numbers[1]}/smp_affinity_list"
+
+
+def test_interrupts_with_other_numbers_are_the_same_interrupts(host: Host) -> None:
+    """Drivers are bound in another order at every boot: no reason to work anything out anew."""
+    host.apply(PROFILE, "--persist")
+    folder = f"/sys/bus/pci/devices/{NIC}/msi_irqs"
+    first, last = host.kernel.names(folder)[0], host.kernel.names(folder)[-1]
+    index = {number: host.kernel.files[f"/sys/kernel/irq/{number}/hwirq"] for number in (first, last)}
+    host.kernel.put(f"/sys/kernel/irq/{first}/hwirq", index[last])
+    host.kernel.put(f"/sys/kernel/irq/{last}/hwirq", index[first])
+    assert "anew" not in typed("drift", "-v").screen
+    host.kernel.put(f"/sys/kernel/irq/{last}/hwirq", "99\n")
+    assert f"{NIC} has other interrupts than at the last apply" in typed("drift", "-v").screen
+
+
+def test_a_run_that_nobody_confirmed_before_the_reboot_is_taken_back(host: Host) -> None:
+    """It may be why the host went down; a boot that made it so again would cut the way to the host once more."""
+    host.apply(QUIET, "--persist")
+    host.apply(PROFILE)
+    waiting = Waiting(2, when.stamp(600), "alice", "boot-1", "systemd", unit="numatune-confirm-2")
+    store.save(str(host.folder / "state" / "confirm.json"), waiting)
+    said = host.reboot()
+    assert said
+    assert (said.code, host.held(mask(host)), host.held(SWAPPINESS)) == (0, "0-7", "10")
+    assert there(host) == [SYSCTL_D, f"{UNITS}/{BOOT}"]
+    assert typed("drift").screen == ""
+    assert typed("reapply", "--boot").code == 0
+    assert [run["run"] for run in typed("history", "--json").json["runs"]] == [1, 2, 3]
+
+
+def test_what_an_older_numatune_stored_is_read(host: Host) -> None:
+    """Format 1 knew neither what persists nor what a boot has made so again."""
+    host.apply()
+    path = host.folder / "state" / "applied.json"
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    assert "program" not in stored["holds"], "left out where nothing persists"
+    path.write_text(json.dumps({**stored, "format": 1}), encoding="utf-8")
+    assert typed("drift").code == 0
+    assert host.apply(PROFILE, "--persist").code == 0
+    assert there(host) == FILES
+
+
+def test_a_boot_loads_the_standard_library_only(host: Host) -> None:
+    host.apply(PROFILE, "--persist")
+    host.reboot(boot_unit=False)
+    kernel = {**host.kernel.files, **{path: f"-> {target}" for path, target in host.kernel.links.items()}}
+    (host.folder / "kernel.json").write_text(json.dumps([kernel, host.kernel.modes]), encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "-c", REAPPLY, str(host.folder)],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    loaded, put_back = json.loads(ran.stdout)
+    assert "numatune.api.reapplying" in loaded
+    assert put_back >= 5
+    heavy = ("pydantic", "jinja2", "yaml", "rich", "pytest", "numatune.profile", "numatune.knobs", "numatune.export")
+    assert [name for name in loaded if name.startswith(heavy)] == []
+
+
+REAPPLY = """
+import json, sys
+from pathlib import Path
+sys.path.insert(0, ".")
+from fakes.kernel import FakeKernel
+before = set(sys.modules)
+from numatune.engine import paths
+folder = Path(sys.argv[1])
+paths.lock = lambda root="/": str(folder / "lock")
+paths.state = lambda root="/": str(folder / "state")
+from numatune import api
+tree, modes = json.loads((folder / "kernel.json").read_text(encoding="utf-8"))
+found = api.reapply(FakeKernel(tree, modes=modes), boot=True)
+assert not found.anew, found.anew
+print(json.dumps([sorted(set(sys.modules) - before), sum(row.repaired for row in found.rows)]))
+"""
