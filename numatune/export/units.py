@@ -97,7 +97,7 @@ def repair(place: Place) -> str:
             "Type=oneshot",
             *_environment(place),
             f"ExecStart={_exec(place, 'reapply', '--only', 'irq', '--differences-ok')}",
-            f"ExecStart={_exec(place, 'drift', '--repair', '--differences-ok')}",
+            f"ExecStart={_exec(place, 'check', '--repair', '--syslog', '--differences-ok')}",
             f"TimeoutStartSec={START_LIMIT}",
         ],
     )
