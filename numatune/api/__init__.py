@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numatune.api.launching import launch_policy as launch_policy
     from numatune.api.launching import placement as placement
     from numatune.api.launching import placements as placements
+    from numatune.api.launching import proofs as proofs
     from numatune.api.launching import scene as scene
     from numatune.api.looking import topology as topology
     from numatune.api.outputs import Outputs as Outputs
@@ -62,7 +63,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "histories": ("History", "cut_off", "history"),
     "holding": ("hold", "holds", "unhold"),
     "hosts": ("open_host", "open_reader"),
-    "launching": ("Scene", "launch_policy", "placement", "placements", "scene"),
+    "launching": ("Scene", "launch_policy", "placement", "placements", "proofs", "scene"),
     "looking": ("topology",),
     "outputs": ("Outputs",),
     "planning": ("Request", "load", "load_plan", "plan", "prepare", "save_plan"),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numatune.launch.devices import Found
     from numatune.launch.model import Placement
     from numatune.launch.policy import Policy
+    from numatune.launch.proof import Proof
     from numatune.launch.ranks import Rank
     from numatune.launch.visible import Visible
     from numatune.topology.model import Topology
@@ -130,3 +131,20 @@ def placements(at: Scene, policy: Policy, ranks: int) -> tuple[Placement, ...]:
     from numatune.launch.ranks import Rank
 
     return tuple(placement(at, policy, Rank(rank, ranks)) for rank in range(ranks))
+
+
+def proofs(reader: Reader, *, pids: Sequence[int] = (), match: str = "") -> list[Proof]:
+    """Where processes really are, against what was wanted of them: those of `pids`, else all that `run` has started.
+
+    Raises UsageError on a captured host and HostError for a process that is not there.
+    """
+    from numatune.errors import HostError, UsageError
+    from numatune.launch import proof
+
+    if not reader.live:
+        raise UsageError("--root", f"{reader.root} is a captured host, on which nothing runs")
+    found = proof.processes(pids, match, reader.root)
+    for pid in pids:
+        if not match and all(one.pid != pid for one in found):
+            raise HostError(f"process {pid}", "is not there")
+    return found

@@ -25,6 +25,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Launch (needs no root)": {
         "run": ("run", "start a command where it belongs"),
         "place": ("place", "where all ranks of a host belong, and why"),
+        "ps": ("ps", "where what was started really is"),
     },
     "Change (needs root)": {
         "apply": ("apply", "make the host as a profile says, keeping the originals"),
