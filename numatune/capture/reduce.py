@@ -25,7 +25,12 @@ _CPUINFO = frozenset({"processor", "vendor_id", "model name", "flags", "cpu", "a
 _RELEASE = frozenset({"ID", "ID_LIKE", "VERSION_ID", "VERSION_CODENAME", "PRETTY_NAME"})
 _IRQBALANCE = re.compile(r"(?:export +)?(?:IRQBALANCE_\w+|OPTIONS|ARGS)=")
 _UNIT = re.compile(r"\[|ExecStart=|EnvironmentFile=|Environment=\s*[\"']?(?:IRQBALANCE_|OPTIONS)")
-_POINTS = re.compile(r"/(?:proc(?:/sys(?:/.*)?)?|sys(?:/.*)?|etc(?:/systemd(?:/.*)?|/numatune)?|run|usr)?")
+_POINTS = re.compile(r"/(?:proc(?:/sys(?:/.*)?)?|sys(?:/.*)?|etc(?:/systemd(?:/.*)?|/numatune)?|run|usr|dev/shm)?")
+_TOLD = {
+    "cgroup": re.compile(r"[a-z_]+"),
+    "tmpfs": re.compile(r"size=\w+|huge=[a-z_]+|mpol=[a-z ()=]+(?::[0-9-]+)?|[0-9-]+"),
+}
+"""Options by type that travel: controllers of v1; size and policy, whose nodes have commas between them."""
 _SLASHED = str.maketrans("./", "/.")
 
 
@@ -54,18 +59,23 @@ def _cpuinfo(text: str) -> str:
 
 
 def _mounts(text: str) -> str:
-    """Where kernel files and our own would be: mount point, type, whether it is read-only, controllers of v1."""
+    """Mount point, type, whether it is read-only, and of cgroup v1 and tmpfs what the knobs read."""
     kept = []
     for line in text.splitlines():
         words = line.split()
-        if len(words) >= 4 and _POINTS.fullmatch(words[1]):  # noqa: PLR2004  # device, point, type, options
-            options = words[3].split(",")
+        if len(words) >= 4 and _is_shown(words):  # noqa: PLR2004  # device, point, type, options
+            options = " ".join(words[3:-2]).split(",")
             mode = "ro" if "ro" in options else "rw"
-            more = [word for word in options if re.fullmatch(r"[a-z_]+", word)] if words[2] == "cgroup" else []
+            more = [word for word in options if (told := _TOLD.get(words[2])) and told.fullmatch(word)]
             kept.append(
                 f"none {words[1]} {words[2]} {','.join([mode, *(m for m in more if m not in {'ro', 'rw'})])} 0 0\n"
             )
     return "".join(kept)
+
+
+def _is_shown(words: list[str]) -> bool:
+    """Where kernel files are, /dev/shm, what numatune has mounted itself, and what has a policy of its own."""
+    return words[0] == "numatune" or ",mpol=" in words[3] or bool(_POINTS.fullmatch(words[1]))
 
 
 def _release(text: str) -> str:

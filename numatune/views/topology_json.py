@@ -46,7 +46,7 @@ def topology(found: Topology, root: str = "/") -> dict[str, Any]:
         data["tmpfs"] = [
             {"mount": one.point, "policy": one.policy or None, "size_bytes": one.size}
             for one in found.mounts
-            if one.kind == "tmpfs"
+            if one.kind == "tmpfs" and (one.policy or one.point == "/dev/shm")  # noqa: S108  # a mount point
         ]
     if Section.POWER in found.sections:
         data["cpufreq"] = [_policy(policy) for policy in found.power.policies]

@@ -15,7 +15,7 @@ def look(target: Folder, setting: Setting, reader: Reader) -> Observation:  # no
     if reader.stat(target.path) is not None:
         return Observation("here", where=target.path)
     around = reader.stat(target.path.rpartition("/")[0] or "/")
-    refusal = errno.ENOENT if around is None else errno.EROFS if around.read_only else 0
+    refusal = errno.EROFS if around is not None and around.read_only else 0
     return Observation(None, refusal or errno.ENOENT, target.path, writable=not refusal)
 
 
