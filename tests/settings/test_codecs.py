@@ -22,6 +22,7 @@ from numatune.settings.codecs import (
     GroupSet,
     Int,
     Members,
+    MemPolicy,
     Paired,
     Size,
     Text,
@@ -49,6 +50,9 @@ VALUES: dict[Codec, st.SearchStrategy[str]] = {
     UnitSet(everything="0-63"): SETS,
     GroupSet(everything="0-63"): SETS,
     Size(): st.integers(0, 1 << 40).map(str) | st.just("max"),
+    MemPolicy(): st.tuples(
+        st.sampled_from(["bind", "interleave", "interleave=static", "weighted interleave"]), SETS.filter(bool)
+    ).map(":".join),
 }
 
 

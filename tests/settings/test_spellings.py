@@ -33,6 +33,7 @@ def _cases() -> list[Case]:
         "same",
         "different",
         "holds",
+        "lacks",
         "writes",
         "back",
         "between",
@@ -54,8 +55,8 @@ def stands(case: Case) -> bool:  # noqa: PLR0911  # one return a kind of case
         case "different":
             a, b = texts
             return not meets(codec, a, b) and not agree(codec, a, b)
-        case "holds":
-            return meets(codec, *texts)
+        case "holds" | "lacks":
+            return meets(codec, *texts) is (kind == "holds")
         case "writes":
             want, have, expected = texts
             return list(codec.spell(want, have)) == expected
