@@ -43,6 +43,7 @@ def _rows(reader: Reader, profiles: Sequence[str], variables: Mapping[str, str])
 
 def _explained(word: str, rows: Mapping[str, Change], reader: Reader) -> Explained:
     from numatune.knobs import KNOBS
+    from numatune.settings.applied import PERSIST
 
     knobs = {knob.name: knob for knob in KNOBS}
     if word in knobs:
@@ -54,6 +55,8 @@ def _explained(word: str, rows: Mapping[str, Change], reader: Reader) -> Explain
     section = rows[sid].setting.section if sid else word.partition(":")[0]
     if section in knobs:
         return _setting(sid or word, rows.get(sid), knobs[section])
+    if section == PERSIST:
+        return _persisting(sid or word, rows.get(sid))
     raise _unknown(word, [*rows, *knobs])
 
 
@@ -76,6 +79,15 @@ def _setting(sid: str, change: Change | None, knob: Knob[Any]) -> Explained:
         known.append(("here", "no profile that is applied or named asks for it"))
         return Explained(sid, tuple(known))
     return Explained(sid, tuple(known), change, _check(change))
+
+
+def _persisting(sid: str, change: Change | None) -> Explained:
+    from numatune.views.explained import Explained
+
+    what = ("what", "no part of a profile: with apply --persist it brings the others back after a reboot")
+    if change is None:
+        return Explained(sid, (what, ("here", "nothing of that name is applied")))
+    return Explained(sid, (what,), change, _check(change))
 
 
 def _sysctl(key: str, change: Change | None, reader: Reader) -> Explained:

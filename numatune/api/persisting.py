@@ -1,4 +1,4 @@
-"""What makes a set survive a reboot: whether it is asked for, by which program a boot calls numatune, what a host has."""
+"""What makes a set survive a reboot: whether it is asked for, the program that a boot calls, what the host has."""
 
 from __future__ import annotations
 

@@ -30,6 +30,8 @@ Examples
       a saved plan, if the host has not moved since
   sudo numatune apply mine.yaml --confirm-within 10m
       taken back after that time unless you run numatune confirm
+  sudo numatune apply mine.yaml --persist
+      also after a reboot, a driver's return, a link change
 
 What was there before is kept: numatune rollback gives it back, also after a
 kill or a power cut in the middle. Applying twice changes nothing the second

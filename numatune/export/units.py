@@ -22,8 +22,9 @@ AFTER = (
 )
 """What sets the same things at boot: it comes first. Units that a host lacks are no trouble in an ordering."""
 
-_NOT_BEFORE = frozenset({"-.slice", "init.scope", "system.slice", "user.slice"})
-"""Groups that the boot unit is in itself, or that the host's own work is in."""
+_NOT_BEFORE = frozenset({"-.slice", "init.scope", "system.slice", "user.slice", *AFTER})
+_HOSTS_OWN = ("systemd-", "dbus", "user-", "user@", "session-")
+"""Groups that the boot unit is in itself, or that it comes after, or that the host's own work is in."""
 
 START_LIMIT = 120
 """Seconds that a boot waits at most."""
@@ -46,7 +47,7 @@ def boot(place: Place, groups: Iterable[str] = ()) -> str:
 
     Wanted, never required: a host whose tuning fails comes up all the same.
     """
-    ours = sorted({unit for unit in groups if unit not in _NOT_BEFORE})
+    ours = sorted({unit for unit in groups if unit not in _NOT_BEFORE and not unit.startswith(_HOSTS_OWN)})
     return _unit(
         Unit=[
             "Description=numatune: make this host as its applied profile says",

@@ -50,6 +50,7 @@ def report(  # noqa: PLR0913  # a report tells what became of a plan, and of its
     done = table(rows(made.rows, outcomes, verbose=verbose), style, verbose=verbose)
     lines = [
         *_head("Applied" if taken_back_by is None else "Tried", made.profiles, made.host, style),
+        *_notes(made, style),
         *done,
         "",
         *_results(made.rows, outcomes, style),
