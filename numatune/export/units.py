@@ -39,6 +39,9 @@ A host is worked out anew when its devices are not those of the last apply, and 
 unit alone waits, by ``udevadm settle``: systemd-udev-settle.service would make all of early boot wait.
 """
 
+_UNLESS = "ConditionKernelCommandLine=!numatune=off"
+"""The way out for a host that does not come up as applied: one word for the boot loader."""
+
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@+=:,./-")
 
 
@@ -53,6 +56,7 @@ def boot(place: Place, groups: Iterable[str] = ()) -> str:
             "Description=numatune: make this host as its applied profile says",
             f"After={' '.join(AFTER)}",
             f"Before={' '.join((*BEFORE, *ours))}",
+            _UNLESS,
         ],
         Service=[
             "Type=oneshot",
@@ -77,6 +81,7 @@ def irq(place: Place) -> str:
         Unit=[
             "Description=numatune: put interrupts back where the applied profile has them",
             f"After={BOOT}",
+            _UNLESS,
             "StartLimitIntervalSec=0",
         ],
         Service=[
@@ -93,7 +98,7 @@ def irq(place: Place) -> str:
 def repair(place: Place) -> str:
     """numatune-repair.service. Interrupts first and without a limit: who resets them is the kernel, with every link."""
     return _unit(
-        Unit=["Description=numatune: put back what has moved since the last apply", f"After={BOOT}"],
+        Unit=["Description=numatune: put back what has moved since the last apply", f"After={BOOT}", _UNLESS],
         Service=[
             "Type=oneshot",
             *_environment(place),

@@ -15,6 +15,7 @@ from fakes.kernel import FakeKernel
 from fakes.systemd import Systemd
 from fakes.trees import host_tree
 
+from numatune.api import log
 from numatune.engine import store, when
 from numatune.settings.applied import Waiting
 from numatune.settings.persisted import BOOT, IRQ, REPAIR, SYSCTL_D, TIMER, TMPFILES_D, UDEV_RULES, UNITS
@@ -438,3 +439,44 @@ found = api.reapply(FakeKernel(tree, modes=modes), boot=True)
 assert not found.anew, found.anew
 print(json.dumps([sorted(set(sys.modules) - before), sum(row.repaired for row in found.rows)]))
 """
+
+
+LEAVE = """\
+name: leave
+sysctl: {vm.min_free_kbytes: 4000000, vm.compaction_proactiveness: 30}
+"""
+
+
+def test_what_needed_leave_is_left_to_the_boot_unit_which_has_it_too(host: Host) -> None:
+    allowed = ("--allow-unsafe", "sysctl:vm.min_free_kbytes", "--allow-disruption")
+    assert host.apply(LEAVE, "--persist", *allowed).code == 0
+    assert SYSCTL_D not in host.kernel.files
+    host.reboot(boot_unit=False)
+    said = typed("reapply")
+    assert (said.code, host.held(MIN_FREE)) == (2, "67584"), "by hand it has no leave"
+    said = typed("reapply", "--boot")
+    assert (said.code, host.held(MIN_FREE)) == (0, "4000000")
+    assert host.held("/proc/sys/vm/compaction_proactiveness") == "30"
+    assert typed("drift").screen == ""
+
+
+def test_what_had_no_leave_at_the_apply_has_none_at_boot(host: Host) -> None:
+    assert host.apply(LEAVE, "--persist").code == 2
+    said = host.reboot()
+    assert said
+    assert (said.code, host.held(MIN_FREE)) == (0, "67584")
+    assert host.held("/proc/sys/vm/compaction_proactiveness") == "20"
+
+
+def test_a_boot_that_does_not_get_there_says_so_and_ends_with_0(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr(log, "line", lines.append)
+    host.apply(PROFILE, "--persist")
+    host.reboot(boot_unit=False)
+    host.kernel.modes["/proc/sys/vm/stat_interval"] = 0o444
+    said = typed("reapply", "--boot")
+    assert said.code == 0
+    assert "sysctl:vm.stat_interval" in said.out
+    assert lines[-1] == "at boot 1 settings are not as applied: sysctl:vm.stat_interval"
+    assert typed("reapply").code == 2
+    assert typed("reapply", "--differences-ok").code == 0
