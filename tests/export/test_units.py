@@ -60,7 +60,7 @@ def test_the_work_of_the_irq_unit_is_its_stopping() -> None:
     """See the module: a start that is asked for while it works must not be dropped."""
     service = read(EVERY[IRQ])["Service"]
     assert service["Type"] == "exec"
-    assert service["ExecStart"] == "sleep 2"
+    assert service["ExecStart"] == "/bin/sleep 2"
     assert service["ExecStop"] == f"{TRUE} reapply --only irq --differences-ok"
 
 
