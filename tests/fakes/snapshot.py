@@ -18,6 +18,20 @@ _RESTLESS = re.compile(
 )
 """What moves by itself, or whose reading does something."""
 _COUNTERS = {"stats", "pages_collapsed", "full_scans"}
+_MORE = (
+    "kernel/mm/ksm/[mru]*_[aprz]*",  # merge_across_nodes, max_page_sharing, use_zero_pages
+    "kernel/mm/ksm/run",
+    "kernel/mm/ksm/sleep_millisecs",
+    "kernel/mm/numa/demotion_enabled",
+    "kernel/mm/mempolicy/weighted_interleave/*",
+    "devices/virtual/workqueue/cpumask",
+    "devices/virtual/workqueue/*/cpumask",
+    "devices/system/cpu/cpu*/cpuidle/state*/disable",
+    "devices/system/cpu/cpu*/power/pm_qos_resume_latency_us",
+    "devices/system/cpu/cpufreq/policy*/scaling_governor",
+    "bus/pci/devices/*/**/net/*/queues/*/?ps_cpus",
+)
+"""Globs below /sys of what the smaller knobs set; weights are looked at alone, because no test here may set them."""
 _GROUP_FILES = re.compile(r"cpuset\.(?!effective_|memory_pressure)")
 
 Snapshot = dict[str, str]
@@ -61,6 +75,8 @@ def _paths() -> Iterator[Path]:
     yield from Path("/sys/devices/system/node").glob("node*/hugepages/*/nr_hugepages")
     yield Path("/proc/irq/default_smp_affinity")
     yield from Path("/proc/irq").glob("*/smp_affinity_list")
+    for glob in _MORE:
+        yield from Path("/sys").glob(glob)
     for group in _folders(GROUPS):
         yield from (path for path in group.glob("cpuset.*") if _GROUP_FILES.match(path.name))
 

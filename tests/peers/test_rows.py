@@ -12,7 +12,7 @@ import yaml
 
 TESTS = Path(__file__).parents[1]
 ROWS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("rows.yaml").read_text(encoding="utf-8"))
-LATER = {"launcher", "export", "Ansible", "cpufreq", "queues"}
+LATER = {"launcher", "export", "Ansible"}
 
 
 @lru_cache
