@@ -155,6 +155,13 @@ _SERVICES = (
     "/sys/module",
     "/sys/module/*/{initstate,holders}",
     "/lib/modules/*/modules.builtin",
+    "/etc/NIXOS",
+    "/etc/init.d/{procps,sysctl}",
+    "/etc/{tmpfiles.d,udev/rules.d,NetworkManager/dispatcher.d,networkd-dispatcher}",
+    "/etc/{tmpfiles.d/zz-numatune.conf,udev/rules.d/99-zz-numatune.rules}",
+    "/etc/{NetworkManager/dispatcher.d,networkd-dispatcher/*.d}/90-numatune",
+    "/etc/systemd/system/numatune-{boot,irq,repair}.service",
+    "/etc/systemd/system/numatune-repair.timer",
     "/etc/numatune",
     "/etc/numatune/{irqbalance.env,irqbalance-policy}",
     "/etc/systemd/system",
@@ -171,6 +178,10 @@ UNITS = (
     "user.slice",
     "machine.slice",
     "inference.slice",
+    "NetworkManager.service",
+    "networkd-dispatcher.service",
+    "numatune-boot.service",
+    "numatune-repair.timer",
 )
 """Units that are asked about, beside every slice that is loaded and those that the user names."""
 

@@ -206,3 +206,11 @@ def test_a_host_below_another_root_does_not_boot_this_numatune(
 
 def test_this_machine_can_be_asked() -> None:
     assert isinstance(place(LocalHost(), ARGV).hooks, tuple)
+
+
+def test_a_captured_host_can_be_planned_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = host_tree() | {"/etc/hostname": "x\n"}
+    lend(FakeKernel(tree, live=False), tmp_path, monkeypatch)
+    (tmp_path / "p.yaml").write_text(PROFILE, encoding="utf-8")
+    rows = {row["id"]: row["action"] for row in typed("plan", "p.yaml", "--persist", "--json").json["settings"]}
+    assert (rows["persist:sysctl.d"], rows[f"persist:{BOOT}"]) == ("create", "create")
