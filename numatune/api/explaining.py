@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from numatune.compat import TYPE_CHECKING
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from numatune.knobs.base import Knob
     from numatune.settings.plan import Change
     from numatune.views.explained import Explained
+
+_WAYS_BACK = {"exact": "", "nearest": "near the original", "never": "none"}
 
 
 def explain(
@@ -78,7 +80,18 @@ def _setting(sid: str, change: Change | None, knob: Knob[Any]) -> Explained:
     if change is None:
         known.append(("here", "no profile that is applied or named asks for it"))
         return Explained(sid, tuple(known))
-    return Explained(sid, tuple(known), change, _check(change))
+    return Explained(sid, (*known, *_limits(change)), change, _check(change))
+
+
+def _limits(change: Change) -> Iterator[tuple[str, str]]:
+    """Where a setting is not to be had, and how well it comes back."""
+    from numatune.settings.targets import KernelFile
+
+    target, undo = change.setting.target, change.setting.undo
+    if isinstance(target, KernelFile) and target.absent:
+        yield "kernels", target.absent
+    if undo != "exact":
+        yield "way back", _WAYS_BACK[undo]
 
 
 def _persisting(sid: str, change: Change | None) -> Explained:
@@ -109,7 +122,7 @@ def _sysctl(key: str, change: Change | None, reader: Reader) -> Explained:
         ("coupled", f"each write zeroes {known.partner}" if known.partner else ""),
         ("kernels", known.absent),
         ("side effect", known.note),
-        ("way back", {"exact": "", "nearest": "near the original", "never": "none"}[known.undo]),
+        ("way back", _WAYS_BACK[known.undo]),
         ("an action", known.action),
     ]
     if change is None:
@@ -124,12 +137,31 @@ def _sysctl(key: str, change: Change | None, reader: Reader) -> Explained:
 
 
 def _what(knob: Knob[Any]) -> list[tuple[str, str]]:
-    """The knob's own words: its module's head, and how its section is written."""
+    """The knob's own words: its module's head, how its section is written, and what is written inside that."""
     import sys
 
-    module = sys.modules[knob.settings.__module__]
-    texts = [("what", module.__doc__), ("written as", knob.model.__doc__)]
-    return [(heading, " ".join(text.split())) for heading, text in texts if text]
+    parts = knob.model.model_json_schema().get("$defs", {})
+    texts = [
+        ("what", sys.modules[knob.settings.__module__].__doc__),
+        ("written as", knob.model.__doc__),
+        *((name, part.get("description")) for name, part in parts.items() if not name.startswith("Asked")),
+    ]
+    return [(heading, _lines(text)) for heading, text in texts if text]
+
+
+def _lines(text: str) -> str:
+    """A docstring with its paragraphs and definitions (``key  what it means``) in one line each."""
+    import inspect
+    import re
+
+    lines: list[str] = []
+    for line in inspect.cleandoc(text).splitlines():
+        defines = re.match(r"\S+(?:, \S+)*  +\S", line)
+        if not line or defines or not lines or not lines[-1]:
+            lines.append(re.sub(r"  +", ": ", line.strip(), count=1) if defines else line.strip())
+        else:
+            lines[-1] += f" {line.strip()}"
+    return "\n".join(line for line in lines if line)
 
 
 def _sysctl_key(word: str) -> str:
@@ -145,7 +177,7 @@ def _sysctl_key(word: str) -> str:
         return ""
 
 
-def _check(change: Change) -> str:
+def _check(change: Change) -> str:  # noqa: PLR0911  # one a kind
     """The command that shows the value without numatune."""
     from numatune.settings.targets import (
         Cgroup,

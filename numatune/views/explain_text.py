@@ -23,7 +23,9 @@ def _one(thing: Explained, style: Style) -> list[str]:
     if thing.check:
         facts.append(("look yourself", thing.check))
     for heading, text in facts:
-        first, *rest = style.wrap(style.spell(text), _INDENT + 2) or [""]
+        first, *rest = [piece for line in text.split("\n") for piece in style.wrap(style.spell(line), _INDENT + 2)] or [
+            ""
+        ]
         lines.append(f"  {style.paint(f'{heading:{_INDENT - 2}}', 'cyan')}  {first}")
         lines += [" " * (_INDENT + 2) + piece for piece in rest]
     return lines
@@ -41,6 +43,7 @@ def _here(change: Change) -> list[tuple[str, str]]:
         ("status", ": ".join(filter(None, (change.status.value, change.held or change.reason)))),
         ("read from", seen.where),
         ("note", setting.note),
+        ("does not reach", ", ".join(seen.not_reached)),
         *(("conflict", f"{c.owner} sets it to {c.value} ({c.where})") for c in seen.conflicts),
     ]
     return [(heading, text) for heading, text in facts if text]
