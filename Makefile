@@ -37,6 +37,7 @@ unit: $(VENV)/.dev
 	$(VENV)/bin/python -m pytest
 
 bench: $(VENV)/.dev  ## ratios of one run against TuneD and Ansible (root; installs both, changes nothing)
+	$(VENV)/bin/python tests/bench/start.py
 	$(VENV)/bin/python tests/bench/compare.py
 
 SHAPE ?= nps2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from numatune.cli.output import remark, say
-from numatune.cli.run_options import FLAGS, LISTS, POLICY, SWITCHES, VALUES, Asked, read
+from numatune.cli.run_options import FLAGS, LISTS, POLICY, SWITCHES, VALUES, Asked, read, wrong
 from numatune.compat import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -71,25 +71,29 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _check(asked: Asked) -> None:
-    from numatune.errors import UsageError
-
+    """Raises UsageError for what goes without a command, or with --print only."""
     if "--print" in asked.flags:
         return
     if not asked.command or not asked.command[0]:
-        raise UsageError(
-            "", "no command to run", accepted="numatune run [OPTIONS] -- CMD", hint="--print starts nothing"
-        )
+        raise wrong("", "no command to run", "numatune run [OPTIONS] -- CMD", "--print starts nothing")
     for name in ("--root", "--allowed-cpus", "--allowed-mems", "--json"):
         if name in asked.values or name in asked.flags:
-            raise UsageError(name, "goes with --print: a command starts on this host, as it is", hint="--print")
+            raise wrong(name, "goes with --print: a command starts on this host, as it is", hint="--print")
 
 
 def _start(asked: Asked) -> int:
     """Bind this process and exec. An error of ours is one line, and the command starts as it would have without us."""
-    from numatune.errors import UsageError
     from numatune.launch.starting import start
 
-    additions: dict[str, str] = {}
+    if _is_plain(asked):
+        additions = _quickly()
+        if additions is not None:
+            code, told = start(asked.command, additions)
+            remark(f"numatune: {told}")
+            return code
+    from numatune.errors import UsageError
+
+    additions = {}
     undo: list[Callable[[], None]] = []
     strict = bool({("strict", "yes"), ("on_unknown", "fail")} & set(asked.words))
     try:
@@ -111,6 +115,21 @@ def _start(asked: Asked) -> int:
     code, told = start(asked.command, additions)
     remark(f"numatune: {told}")
     return code
+
+
+def _is_plain(asked: Asked) -> bool:
+    """Whether nothing is said but what the table of the applied profile may have worked out already."""
+    return not (asked.words or asked.values or asked.lists or asked.flags - {"--quiet"})
+
+
+def _quickly() -> dict[str, str] | None:
+    """Bind by that table; None where the long way must be taken."""
+    from numatune.launch import quick, starting
+
+    try:
+        return quick.start(quick.FILE, starting.environment())
+    except Exception:  # noqa: BLE001  # the long way tells what is wrong
+        return None
 
 
 def _told(error: Exception) -> str:

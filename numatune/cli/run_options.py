@@ -89,7 +89,7 @@ class Asked:
         if text is None:
             return None
         if not (text.isascii() and text.isdigit()):
-            raise _wrong(name, f"{text!r} is no number", "0, 1, ...")
+            raise wrong(name, f"{text!r} is no number", "0, 1, ...")
         return int(text)
 
     def set(self, name: str) -> CpuSet | None:
@@ -102,7 +102,7 @@ class Asked:
         try:
             return CpuSet.parse(text)
         except ValueError as error:
-            raise _wrong(name, str(error), "a list like 0-3,8") from error
+            raise wrong(name, str(error), "a list like 0-3,8") from error
 
 
 def read(argv: Sequence[str]) -> Asked:
@@ -140,22 +140,23 @@ def _take(asked: Asked, word: str, words: list[str]) -> None:
         while not equals and words and not words[0].startswith("-"):
             found += words.pop(0).split()
         if not found:
-            raise _wrong(name, "needs a word for each rank", LISTS[name][0])
+            raise wrong(name, "needs a word for each rank", LISTS[name][0])
         asked.lists[name] = found
     else:
         from numatune.errors import did_you_mean
 
         known = (*POLICY, *SWITCHES, *VALUES, *LISTS, *FLAGS)
-        raise _wrong(word, "no option of run", hint=did_you_mean(name, known))
+        raise wrong(word, "no option of run", hint=did_you_mean(name, known))
 
 
 def _next(name: str, words: list[str]) -> str:
     if not words or words[0] == "--":
-        raise _wrong(name, "needs a value")
+        raise wrong(name, "needs a value")
     return words.pop(0)
 
 
-def _wrong(where: str, found: str, accepted: str = "", hint: str = "") -> Exception:
+def wrong(where: str, found: str, accepted: str = "", hint: str = "") -> Exception:
+    """A UsageError, which only who raises one imports."""
     from numatune.errors import UsageError
 
     return UsageError(where, found, accepted=accepted, hint=hint or "numatune run --help")

@@ -12,8 +12,9 @@ from pydantic import AfterValidator, Field, model_validator
 from numatune.cpus import CpuSet
 from numatune.errors import LaunchError, Problem
 from numatune.knobs.base import Asked, Context, CpuSetField, Knob, Path, Refused, Section
-from numatune.launch import wording
+from numatune.launch import compiled, wording
 from numatune.launch.policy import NICS, CpuMode, MemoryMode, OnUnknown, Policy, Smt, Thp
+from numatune.launch.quick import FILE
 from numatune.settings.codecs import Text
 from numatune.settings.model import Impact, Phase, Setting, SettingId
 from numatune.settings.targets import OwnedFile
@@ -78,9 +79,9 @@ def _settings(section: LaunchSection, context: Context) -> tuple[Setting, ...]:
     return (
         Setting(
             id=SettingId(wording.SETTING),
-            target=OwnedFile(wording.FILE),
+            target=OwnedFile(FILE),
             codec=Text(),
-            want=wording.text(policy),
+            want=wording.text(policy, compiled.lines(context.topology, policy, _cpusets(context))),
             phase=Phase.FILES,
             section="launch",
             source=context.source("launch"),
@@ -88,6 +89,16 @@ def _settings(section: LaunchSection, context: Context) -> tuple[Setting, ...]:
             impact=Impact.NEW_PROCESSES,
         ),
     )
+
+
+def _cpusets(context: Context) -> Iterator[tuple[CpuSet, CpuSet]]:
+    """CPUs and memory nodes of the profile's groups: what runs in one may have no more."""
+    wanted = {str(one.id): one.want for one in context.made if one.section == "cpusets" and one.want}
+    every = CpuSet(node.id for node in context.topology.nodes if node.kind in {"cpu+mem", "memory-only"})
+    for key, cpus in wanted.items():
+        if key.endswith("/cpus"):
+            mems = wanted.get(f"{key.removesuffix('/cpus')}/mems")
+            yield CpuSet.parse(cpus), CpuSet.parse(mems) if mems else every
 
 
 def _problems(section: LaunchSection) -> Iterator[tuple[Path, Problem]]:

@@ -7,7 +7,8 @@ import os
 from numatune.engine import paths, trust
 from numatune.host.local import LocalHost
 from numatune.launch.policy import Policy
-from numatune.launch.wording import FILE, SETTING, parse
+from numatune.launch.quick import FILE
+from numatune.launch.wording import SETTING, parse
 
 
 def policy() -> Policy | None:

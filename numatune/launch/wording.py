@@ -5,7 +5,7 @@ It is read before every server, so that it is neither JSON nor YAML.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,14 +21,12 @@ from numatune.launch.policy import (
     Policy,
     RankPolicy,
 )
+from numatune.launch.quick import TABLE
 
 Pair = tuple[str, str]
 
 HEAD = "numatune-launch 1"
 """First line of a stored policy; the number is its format."""
-
-FILE = "/etc/numatune/launch"
-"""Where apply puts a policy for `run`, so that neither JSON nor YAML is read before a server."""
 
 SETTING = "launch:policy"
 """The setting whose wanted text it is."""
@@ -63,14 +61,16 @@ def pairs(policy: Policy) -> list[Pair]:
     return told
 
 
-def text(policy: Policy) -> str:
-    """A stored policy."""
-    return "".join(f"{line}\n" for line in (HEAD, *(f"{key} {value}" for key, value in pairs(policy))))
+def text(policy: Policy, table: Sequence[str] = ()) -> str:
+    """A stored policy, and the table of launch/compiled.py behind it."""
+    lines = (HEAD, *(f"{key} {value}" for key, value in pairs(policy)))
+    behind = (TABLE.rstrip("\n"), *table) if table else ()
+    return "".join(f"{line}\n" for line in (*lines, *behind))
 
 
 def parse(stored: str, where: str) -> Policy:
     """The policy of a stored text. Raises LaunchError for a newer format and for what is none."""
-    head, *lines = stored.splitlines() or [""]
+    head, *lines = stored.partition(f"\n{TABLE}")[0].splitlines() or [""]
     if head != HEAD:
         raise LaunchError(where, f"a stored policy of another format: {head!r}", accepted=HEAD)
     split = (line.partition(" ") for line in lines if line)
