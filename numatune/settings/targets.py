@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 DEBUGFS = "/sys/kernel/debug/"
@@ -19,7 +19,7 @@ class KernelFile:
 
     paths: tuple[str, ...]
     effective: str | None = None
-    absent: str = ""
+    absent: str = field(default="", compare=False)  # words: a companion is the same file without them
 
 
 @dataclass(frozen=True, slots=True)
