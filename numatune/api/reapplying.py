@@ -230,10 +230,11 @@ def _stored(memory: Memory) -> AppliedSet:
 
 
 def _check_sections(only: Sequence[str], stored: AppliedSet) -> None:
-    """Raises UsageError. Interrupts may come with a device that was not there at the last apply."""
+    """Raises UsageError. Interrupts and queues may come with a device that was not there at the last apply."""
     from numatune.errors import UsageError
+    from numatune.settings.persisted import RESET_BY_LINKS
 
-    known = sorted({"irq", *(setting.section for setting in stored.settings)})
+    known = sorted({*RESET_BY_LINKS, *(setting.section for setting in stored.settings)})
     for section in only:
         if section not in known:
             raise UsageError("--only", f"nothing of {section!r} is applied", accepted=", ".join(known))

@@ -10,8 +10,19 @@ from numatune.export.place import Place
 from numatune.settings.applied import PERSIST
 from numatune.settings.codecs import AtBoot, Text, Words
 from numatune.settings.model import Phase, Setting, SettingId
-from numatune.settings.persisted import BOOT, HOOK, IRQ, REPAIR, SYSCTL_D, TIMER, TMPFILES_D, UDEV_RULES, UNITS
-from numatune.settings.targets import IrqAffinity, Nothing, OwnedFile, UnitProperty, UnitState
+from numatune.settings.persisted import (
+    BOOT,
+    HOOK,
+    IRQ,
+    NET_QUEUES,
+    REPAIR,
+    SYSCTL_D,
+    TIMER,
+    TMPFILES_D,
+    UDEV_RULES,
+    UNITS,
+)
+from numatune.settings.targets import IrqAffinity, KernelFile, Nothing, OwnedFile, UnitProperty, UnitState
 
 _SCRIPT = 0o755
 
@@ -27,7 +38,7 @@ def settings(wanted: Sequence[Setting], place: Place) -> tuple[Setting, ...]:
 
 def notes(wanted: Sequence[Setting], place: Place) -> tuple[str, ...]:
     """What a person should know of it: what puts interrupts back after a link went down and up."""
-    if place.forgets or not place.systemd or not _devices(wanted):
+    if place.forgets or not place.systemd or not _reset_by_links(wanted):
         return ()
     if place.hooks:
         named = " and ".join(dict.fromkeys(service for _, service in place.hooks))
@@ -57,7 +68,7 @@ def _late(wanted: Sequence[Setting], place: Place) -> Iterator[Setting]:
     groups = [setting.target.unit for setting in wanted if isinstance(setting.target, UnitProperty)]
     yield from _enabled(BOOT, units.boot(place, groups), "applies the set at boot, after all others")
     devices = _devices(wanted)
-    if not devices:
+    if not _reset_by_links(wanted):
         return
     yield _unit_file(IRQ, units.irq(place))
     yield _file("udev", UDEV_RULES, events.rules(devices))
@@ -68,6 +79,12 @@ def _late(wanted: Sequence[Setting], place: Place) -> Iterator[Setting]:
         yield _unit_file(REPAIR, units.repair(place))
         yield from _enabled(TIMER, units.timer(), "no service here tells of links that went down and up")
         yield _row(f"{TIMER}/active", UnitState(TIMER, "active"), Words(), "active")
+
+
+def _reset_by_links(wanted: Sequence[Setting]) -> bool:
+    """Whether there are interrupts, or queues of a NIC, whose masks go with a link, a driver or ethtool -L."""
+    queues = any(one.section == NET_QUEUES and isinstance(one.target, KernelFile) for one in wanted)
+    return bool(_devices(wanted)) or queues
 
 
 def _devices(wanted: Sequence[Setting]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from numatune.export.place import OURS, Place
-from numatune.settings.persisted import BOOT
+from numatune.settings.persisted import BOOT, RESET_BY_LINKS
 
 BEFORE = (
     *("containerd.service", "docker.service", "podman.service", "crio.service", "kubelet.service"),
@@ -89,7 +89,7 @@ def irq(place: Place) -> str:
             *_environment(place),
             f"ExecStart=/bin/sleep {SETTLE}",
             f"ExecStop=-/bin/udevadm settle --timeout={DEVICES_LIMIT}",
-            f"ExecStop={_exec(place, 'reapply', '--only', 'irq', '--differences-ok')}",
+            f"ExecStop={_exec(place, 'reapply', '--only', ','.join(RESET_BY_LINKS), '--differences-ok')}",
             f"TimeoutStopSec={START_LIMIT}",
         ],
     )
@@ -102,7 +102,7 @@ def repair(place: Place) -> str:
         Service=[
             "Type=oneshot",
             *_environment(place),
-            f"ExecStart={_exec(place, 'reapply', '--only', 'irq', '--differences-ok')}",
+            f"ExecStart={_exec(place, 'reapply', '--only', ','.join(RESET_BY_LINKS), '--differences-ok')}",
             f"ExecStart={_exec(place, 'check', '--repair', '--syslog', '--differences-ok')}",
             f"TimeoutStartSec={START_LIMIT}",
         ],

@@ -94,7 +94,9 @@ def _weights(section: WeightedInterleave, context: Context) -> Iterator[Setting]
             phase=Phase.TIERS,
         )
         note = _NO_WAY_BACK if auto.undo == "never" and not section.auto else ""
-        yield replace(made, id=_id(node), family="weighted_interleave:weights", companions=(auto,), note=note)
+        yield replace(
+            made, id=_id(node), family="weighted_interleave:weights", companions=(auto,), note=note, home="tmpfiles.d"
+        )
 
 
 def _watched_weights(topology: Topology) -> tuple[Setting, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field
@@ -60,7 +61,7 @@ def _masks(
             continue
         lacking = not_here(one.value, context.topology)
         mask = CpuMask(width=width(context.topology))
-        yield wanted(
+        made = wanted(
             context,
             (*above, name),
             one,
@@ -71,6 +72,7 @@ def _masks(
             codec=mask,
             phase=Phase.IRQ,
         )
+        yield replace(made, home="tmpfiles.d")
 
 
 def watched(topology: Topology) -> Setting:

@@ -12,6 +12,10 @@ TMPFILES_D = "/etc/tmpfiles.d/zz-numatune.conf"
 UDEV_RULES = "/etc/udev/rules.d/99-zz-numatune.rules"
 """After 99-systemd.rules, which tags network devices for systemd."""
 
+NET_QUEUES = "net_queues"
+RESET_BY_LINKS = ("irq", NET_QUEUES)
+"""Sections that a driver, a link or ``ethtool -L`` takes away again: what the unit for that puts back."""
+
 UNITS = "/etc/systemd/system"
 BOOT, IRQ, REPAIR = "numatune-boot.service", "numatune-irq.service", "numatune-repair.service"
 TIMER = "numatune-repair.timer"

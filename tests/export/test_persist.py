@@ -7,10 +7,10 @@ from fakes.rows import sysctl, thp
 
 from numatune.export import persist
 from numatune.export.place import Place
-from numatune.settings.codecs import CpuList
+from numatune.settings.codecs import CpuList, CpuMask
 from numatune.settings.model import Phase, Setting, SettingId
 from numatune.settings.persisted import BOOT, IRQ, REPAIR, TIMER
-from numatune.settings.targets import IrqAffinity, Nothing, OwnedFile
+from numatune.settings.targets import IrqAffinity, KernelFile, Nothing, OwnedFile
 
 MANAGER = ("/etc/NetworkManager/dispatcher.d", "NetworkManager")
 DISPATCHER = ("/etc/networkd-dispatcher/routable.d", "networkd-dispatcher")
@@ -24,6 +24,14 @@ IRQ_ROW = Setting(
     section="irq",
 )
 EVERY = (SYSCTL, THP, IRQ_ROW)
+QUEUE = Setting(
+    id=SettingId("net_queues:eth0/rx-0/rps"),
+    target=KernelFile(("/sys/class/net/eth0/queues/rx-0/rps_cpus",)),
+    codec=CpuMask(),
+    want="0",
+    phase=Phase.IRQ,
+    section="net_queues",
+)
 
 
 def place(**facts: object) -> Place:
@@ -50,6 +58,7 @@ TIMED = [REPAIR, TIMER, f"{TIMER}/enabled", f"{TIMER}/active"]
         ),
         ((SYSCTL, THP), place(), FILES),
         ((THP,), place(), FILES[1:]),
+        ((THP, QUEUE), place(hooks=(MANAGER,)), [*FILES[1:], IRQ, "udev", "NetworkManager/dispatcher.d"]),
         (EVERY, place(systemd=False, sysctl_d=False, tmpfiles_d=False), ["sysctl.d", "tmpfiles.d", "boot"]),
         (EVERY, place(systemd=False, tmpfiles_d=False), ["sysctl.d", "tmpfiles.d", "boot"]),
         (EVERY, place(forgets="/etc is in memory"), ["root"]),
@@ -60,6 +69,7 @@ TIMED = [REPAIR, TIMER, f"{TIMER}/enabled", f"{TIMER}/active"]
         "both",
         "no interrupts",
         "no sysctls",
+        "queues alone",
         "no systemd, nothing reads anything",
         "no systemd, sysctl.d is read",
         "a root that forgets",

@@ -61,7 +61,7 @@ def test_the_work_of_the_irq_unit_is_its_stopping() -> None:
     service = read(EVERY[IRQ])["Service"]
     assert service["Type"] == "exec"
     assert service["ExecStart"] == "/bin/sleep 2"
-    assert service["ExecStop"] == f"{TRUE} reapply --only irq --differences-ok"
+    assert service["ExecStop"] == f"{TRUE} reapply --only irq,net_queues --differences-ok"
 
 
 @pytest.mark.parametrize(
