@@ -93,8 +93,7 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/.runtime
 
 .build/molecule/venv/bin/molecule:
 	@$(MAKE) --no-print-directory VENV=.build/molecule/venv PYTHON=$(OWN) .build/molecule/venv/bin/python
-	.build/molecule/venv/bin/pip --quiet --disable-pip-version-check install 'molecule>=26' ansible-core ansible-lint \
-	    pytest-testinfra
+	.build/molecule/venv/bin/pip --quiet --disable-pip-version-check install 'molecule>=26' ansible-core pytest-testinfra
 
 # Second opinions that the tests ask where they are there: numactl, lscpu, sysctl. Without root those tests are skipped.
 .build/apt:
