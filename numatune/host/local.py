@@ -130,8 +130,8 @@ class LocalHost:
         """Mount on a folder that is root's, to which no link leads."""
         from numatune.host import mounting  # noqa: PLC0415  # ctypes, for the few who mount
 
-        if self.real(folder) != folder:
-            return errno.ELOOP
+        if refused := self._led_elsewhere(folder):
+            return refused
         try:
             with self._opened(folder, os.O_PATH | os.O_DIRECTORY) as fd:
                 return mounting.mount(fd, kind, options) if os.fstat(fd).st_uid == 0 else errno.EPERM
@@ -142,7 +142,7 @@ class LocalHost:
         """Take away what is mounted there."""
         from numatune.host import mounting  # noqa: PLC0415  # as above
 
-        return mounting.unmount(self._root.rstrip("/") + folder) if self.real(folder) == folder else errno.ELOOP
+        return self._led_elsewhere(folder) or mounting.unmount(self._root.rstrip("/") + folder)
 
     def reconfigure(self, folder: str, option: str, value: str) -> int:
         """Set one option of the file system that a folder is of."""
@@ -157,6 +157,11 @@ class LocalHost:
     def run(self, argv: tuple[str, ...]) -> Ran:
         """Run a command that may change the host, 90 s at most."""
         return self._command(argv, _RUN_SECONDS)
+
+    def _led_elsewhere(self, folder: str) -> int:
+        """ELOOP where a link is on the way to a folder, ENOENT where there is none."""
+        real = self.real(folder)
+        return errno.ENOENT if real is None else 0 if real == folder else errno.ELOOP
 
     @contextlib.contextmanager
     def _opened(self, path: str, flags: int) -> Iterator[int]:

@@ -40,11 +40,12 @@ def table(reader: Reader, process: str = "self") -> tuple[Mounted, ...]:
 
     Below another root than / the first process tells, because this one's mount points are those of a container.
     """
-    process = process if process != "self" or reader.root == "/" else "1"
+    ours = process == "self"
+    process = "1" if ours and reader.root != "/" else process
     text = reader.read(f"/proc/{process}/mountinfo").text
     if text is not None:
         return tuple(_of_mountinfo(text))
-    for path in (f"/proc/{process}/mounts", "/proc/mounts"):
+    for path in (f"/proc/{process}/mounts", *(["/proc/mounts"] if ours else [])):
         if (text := reader.read(path).text) is not None:
             return tuple(_of_mounts(text))
     return ()

@@ -58,5 +58,9 @@ def test_below_another_root_the_first_process_tells() -> None:
     assert [one.point for one in table(made)] == ["/dev/shm"]  # noqa: S108
 
 
+def test_the_table_of_a_process_that_has_gone_is_nobody_elses() -> None:
+    assert table(tree(mounts="a /m tmpfs rw 0 0\n"), "77") == ()
+
+
 def test_nothing_to_read_is_nothing_mounted() -> None:
     assert table(MemoryTree("/")) == ()

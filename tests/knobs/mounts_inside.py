@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import mmap
 import os
@@ -10,6 +11,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from numatune.host.local import LocalHost
 
 FOLDER = Path(sys.argv[1])
 KV = Path("/mnt", f"numatune-test-{os.getpid()}")
@@ -101,8 +104,37 @@ def the_shared_mount() -> None:
         other.wait()
 
 
+def refusals() -> None:
+    """What nobody may mount on, and what a kernel does not take."""
+    host = LocalHost()
+    link, theirs, ours = (FOLDER / name for name in ("link", "theirs", "ours"))
+    theirs.mkdir()
+    os.chown(theirs, 12345, 12345)
+    ours.mkdir()
+    link.symlink_to(ours)
+    assert host.mount(str(link), "tmpfs", "size=1m") == errno.ELOOP
+    assert host.mount(str(theirs), "tmpfs", "size=1m") == errno.EPERM
+    assert host.mount(str(FOLDER / "none"), "tmpfs", "size=1m") == errno.ENOENT
+    assert host.mount(str(ours), "tmpfs", "mpol=interleave:900") == errno.EINVAL
+    assert not options(ours)
+
+    assert host.mount(str(ours), "tmpfs", "size=1m,mode=0700,mpol=bind:0") == 0
+    assert {"size=1024k", "mpol=bind:0", "nosuid", "nodev"} <= set(options(ours).split(","))
+    assert host.reconfigure(str(ours), "mpol", "interleave:0,900") == errno.EINVAL
+    assert host.reconfigure(str(ours), "mpol", "default") == 0
+    assert "mpol=bind:0" in options(ours), "a remount to default does nothing"
+    (ours / "file").write_bytes(bytes(1 << 19))
+    assert host.reconfigure(str(ours), "size", "4096") == errno.EINVAL
+    with (ours / "file").open():
+        assert host.unmount(str(ours)) == errno.EBUSY
+    assert host.unmount(str(link)) == errno.ELOOP
+    assert host.unmount(str(ours)) == 0
+    assert host.unmount(str(ours)) == errno.EINVAL
+
+
 if __name__ == "__main__":
     try:
+        refusals()
         a_mount_of_its_own()
         the_shared_mount()
     finally:
