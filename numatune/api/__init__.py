@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numatune.api.hosts import open_host as open_host
     from numatune.api.hosts import open_reader as open_reader
     from numatune.api.launching import Scene as Scene
+    from numatune.api.launching import engine_words as engine_words
     from numatune.api.launching import launch_policy as launch_policy
     from numatune.api.launching import placement as placement
     from numatune.api.launching import placements as placements
@@ -63,7 +64,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "histories": ("History", "cut_off", "history"),
     "holding": ("hold", "holds", "unhold"),
     "hosts": ("open_host", "open_reader"),
-    "launching": ("Scene", "launch_policy", "placement", "placements", "proofs", "scene"),
+    "launching": ("Scene", "engine_words", "launch_policy", "placement", "placements", "proofs", "scene"),
     "looking": ("topology",),
     "outputs": ("Outputs",),
     "planning": ("Request", "load", "load_plan", "plan", "prepare", "save_plan"),

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from numatune.cpus import CpuSet
     from numatune.host.protocol import Reader
     from numatune.launch.devices import Found
+    from numatune.launch.engines.telling import Told
     from numatune.launch.model import Placement
     from numatune.launch.policy import Policy
     from numatune.launch.proof import Proof
@@ -131,6 +132,28 @@ def placements(at: Scene, policy: Policy, ranks: int) -> tuple[Placement, ...]:
     from numatune.launch.ranks import Rank
 
     return tuple(placement(at, policy, Rank(rank, ranks)) for rank in range(ranks))
+
+
+def engine_words(  # noqa: PLR0913  # a start has that many properties
+    at: Scene, policy: Policy, made: Placement, command: Sequence[str], name: str, *, named: bool
+) -> Told:
+    """What the engine that `command` starts must be told on this host, for a process that belongs where `made` says.
+
+    `named`: it was asked for by name, and not found by its words. Raises LaunchError.
+    """
+    from numatune.launch.engines import installed, telling
+
+    drives = len(at.seen.devices) if made.rank is None or len(made.devices) > 1 else 1
+    start = telling.Start(
+        command=command,
+        environment=at.environment,
+        installed=installed.beside(command, at.environment),
+        policy=policy,
+        workers=placements(at, policy, drives) if drives > 1 else (),
+        named=named,
+        numactl=bool(installed.which("numactl", at.environment)),
+    )
+    return telling.tell(name, start)
 
 
 def proofs(reader: Reader, *, pids: Sequence[int] = (), match: str = "") -> list[Proof]:

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping, Sequence
 
+    from numatune.api import Scene
     from numatune.cli.parser import Commands
+    from numatune.launch.engines.telling import Told
     from numatune.launch.model import Placement
     from numatune.launch.policy import Policy
     from numatune.launch.ranks import Rank
@@ -81,11 +83,21 @@ def _check(asked: Asked) -> None:
             raise wrong(name, "goes with --print: a command starts on this host, as it is", hint="--print")
 
 
+def _engine(asked: Asked) -> str:
+    """The engine that CMD starts, "" for none. Raises UsageError for one that nobody knows."""
+    from numatune.launch.engines.recognise import ENGINES, engine
+
+    named = asked.value("--engine")
+    if named not in {None, "none", *ENGINES}:
+        raise wrong("--engine", f"{named!r}", ", ".join((*ENGINES, "none")))
+    return ("" if named == "none" else named) if named else engine(asked.command or [""])
+
+
 def _start(asked: Asked) -> int:
     """Bind this process and exec. An error of ours is one line, and the command starts as it would have without us."""
     from numatune.launch.starting import start
 
-    if _is_plain(asked):
+    if not _engine(asked) and _is_plain(asked):
         additions = _quickly()
         if additions is not None:
             code, told = start(asked.command, additions)
@@ -93,7 +105,7 @@ def _start(asked: Asked) -> int:
             return code
     from numatune.errors import UsageError
 
-    additions = {}
+    additions, command = {}, asked.command
     undo: list[Callable[[], None]] = []
     strict = bool({("strict", "yes"), ("on_unknown", "fail")} & set(asked.words))
     try:
@@ -102,7 +114,7 @@ def _start(asked: Asked) -> int:
         undo.append(Before.now().restore)
         policy = _policy(asked)
         strict = policy.strict or policy.on_unknown == "fail"
-        additions = _bind(asked, policy)
+        command, additions = _bind(asked, policy)
     except UsageError:
         raise
     except Exception as error:  # noqa: BLE001  # a server must start, whatever is wrong with its launcher
@@ -112,7 +124,7 @@ def _start(asked: Asked) -> int:
         _line(asked, told if strict else f"{told}; {asked.command[0]} starts unbound")
         if strict:
             return REFUSED
-    code, told = start(asked.command, additions)
+    code, told = start(command, additions)
     remark(f"numatune: {told}")
     return code
 
@@ -141,8 +153,9 @@ def _told(error: Exception) -> str:
     return f"unexpected {type(error).__name__}: {error}"
 
 
-def _bind(asked: Asked, policy: Policy) -> dict[str, str]:
-    """Make the placement true; the variables that the command gets besides its own."""
+def _bind(asked: Asked, policy: Policy) -> tuple[list[str], dict[str, str]]:
+    """Make the placement true; the command as its engine is to get it, and the variables besides its own."""
+    from numatune import api
     from numatune.launch import applying, carried, starting
 
     def line(text: str) -> None:
@@ -153,17 +166,36 @@ def _bind(asked: Asked, policy: Policy) -> dict[str, str]:
     if policy.widen:
         applying.widen(line)
     environment = {os.fsdecode(name): os.fsdecode(value) for name, value in starting.environment().items()}
-    made = _placement(asked, policy, environment)
-    _tell(asked, made)
+    at = _scene(asked, policy, environment)
+    made = api.placement(at, policy, _rank(asked, policy, environment))
+    try:
+        told = _told_engine(asked, at, policy, made)
+    except Exception as error:  # the process is bound all the same
+        if policy.strict:
+            raise
+        told = None
+        line(f"the engine is told nothing: {_told(error)}")
+    _tell(asked, made, told)
     held = applying.apply(made, policy, line)
-    return {**made.env, carried.VARIABLE: carried.travelling(made, held)}
+    added = {name: text for name, text in told.env.items() if name not in environment} if told else {}
+    command = told.command(asked.command) if told else asked.command
+    return command, {**made.env, **added, carried.VARIABLE: carried.travelling(made, held)}
 
 
-def _tell(asked: Asked, made: Placement) -> None:
+def _told_engine(asked: Asked, at: Scene, policy: Policy, made: Placement) -> Told | None:
+    """What the engine must be told; None where CMD is none."""
+    from numatune import api
+
+    if not (name := _engine(asked)):
+        return None
+    return api.engine_words(at, policy, made, asked.command, name, named=asked.value("--engine") is not None)
+
+
+def _tell(asked: Asked, made: Placement, told: Told | None) -> None:
     from numatune.views.placement_text import step_line
 
     every = "--explain" in asked.flags
-    for step in made.steps:
+    for step in (*made.steps, *(told.steps if told else ())):
         if step.warns or every:
             _line(asked, step_line(step))
     if "--verbose" in asked.flags:
@@ -176,13 +208,22 @@ def _line(asked: Asked, text: str) -> None:
 
 
 def _print(asked: Asked) -> int:
-    """The placement, on stdout."""
-    made = _placement(asked, _policy(asked), dict(os.environ))
+    """The placement, on stdout; of an engine also what it would be told."""
+    from dataclasses import replace
+
+    from numatune import api
+
+    policy, environment = _policy(asked), dict(os.environ)
+    at = _scene(asked, policy, environment)
+    made = api.placement(at, policy, _rank(asked, policy, environment))
+    if told := _told_engine(asked, at, policy, made):
+        made = replace(made, env={**made.env, **told.env}, steps=(*made.steps, *told.steps))
     if "--json" in asked.flags:
         from numatune.cli.output import say_json
         from numatune.views import placement_json
 
-        say_json(placement_json.placements([made]))
+        data = placement_json.placements([made])
+        say_json({**data, "command": told.command(asked.command)} if told else data)
     else:
         from argparse import Namespace
 
@@ -190,7 +231,7 @@ def _print(asked: Asked) -> int:
         from numatune.views import placement_text
 
         look = style(Namespace(no_color="--no-color" in asked.flags))
-        say(placement_text.placements([made], look, verbose=bool(asked.flags & {"--explain", "--verbose"})))
+        say(placement_text.placements([made], look, verbose=bool(told or asked.flags & {"--explain", "--verbose"})))
     return 0
 
 
@@ -228,13 +269,12 @@ def _ranks(asked: Asked) -> list[tuple[str, str]]:
     return [*told, *([("others", " ".join(given))] if given else [])]
 
 
-def _placement(asked: Asked, policy: Policy, environment: Mapping[str, str]) -> Placement:
+def _scene(asked: Asked, policy: Policy, environment: Mapping[str, str]) -> Scene:
     from numatune import api
 
     reader = api.open_reader(asked.value("--root") or "/")
     cpus, mems = asked.set("--allowed-cpus"), asked.set("--allowed-mems")
-    at = api.scene(reader, environment, cpus=cpus, mems=mems, overrides=policy.devices)
-    return api.placement(at, policy, _rank(asked, policy, environment))
+    return api.scene(reader, environment, cpus=cpus, mems=mems, overrides=policy.devices)
 
 
 def _rank(asked: Asked, policy: Policy, environment: Mapping[str, str]) -> Rank:

@@ -43,6 +43,7 @@ VALUES: dict[str, tuple[str, str]] = {
     "--rank": ("N", "the local rank, instead of the launcher's"),
     "--local-size": ("N", "how many ranks there are on this host"),
     "--device": ("X", "the device: address, UUID, or index of a visible one"),
+    "--engine": ("NAME", "vllm, sglang, trtllm, lightllm, torchrun, deepspeed, none; default: by CMD"),
     "--root": ("DIR|TAR", "with --print: look at this captured host"),
     "--allowed-cpus": ("LIST", "with --print: instead of this process's affinity"),
     "--allowed-mems": ("LIST", "with --print: instead of this process's cpuset"),
