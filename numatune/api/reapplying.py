@@ -26,8 +26,8 @@ def reapply(host: Host, *, only: Sequence[str] = (), boot: bool = False, wait: f
     """Make the host as the applied set says. The drift that was found, with what was put back marked.
 
     only  these sections alone
-    boot  nothing runs yet: what the last apply had leave to do may be done again; and a run that waited for its
-          confirmation when the host went down is taken back first
+    boot  nothing runs yet: what the last apply had leave to do may be done again, the first time in a boot; and a run
+          that waited for its confirmation when the host went down is taken back first
     Raises NumatuneError when nothing is applied, UsageError for a section that the set does not have, LockedError,
     TrustError, StateError, and ProfileError where values are worked out anew.
     """
@@ -62,6 +62,7 @@ class _Reapply:
         self._host, self._boot = host, boot
         self._state = paths.state(host.root)
         self._memory = recall(host, ledger=True)
+        self._has_leave = boot and not self._memory.revived
         self._stored = _stored(self._memory)
         _check_sections(only, self._stored)
         self._anew = anew.why(self._stored, host)
@@ -111,7 +112,7 @@ class _Reapply:
         seen = observe(wanted, self._host)
         strict = Options(allow_disruption=any(part.allow_disruption for part in self._stored.parts))
         changes = diff(wanted, seen, strict, memory.remembered)
-        if self._boot and not self._anew:
+        if self._has_leave and not self._anew:
             got_there = self._got_there()
             unsafe = frozenset(s.id for s in wanted if s.id in got_there and isinstance(s.guard, Refuse))
             told = {change.setting.id: change for change in changes}

@@ -48,7 +48,8 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 def boot(place: Place, groups: Iterable[str] = ()) -> str:
     """numatune-boot.service. `groups`: slices and services that the set confines; what is in them starts after it.
 
-    Wanted, never required: a host whose tuning fails comes up all the same.
+    Wanted, never required: a host whose tuning fails comes up all the same. It does not remain after its exit, so that
+    nothing of it is left when its file is taken away; a second start within a boot finds nothing to do.
     """
     ours = sorted({unit for unit in groups if unit not in _NOT_BEFORE and not unit.startswith(_HOSTS_OWN)})
     return _unit(
@@ -60,7 +61,6 @@ def boot(place: Place, groups: Iterable[str] = ()) -> str:
         ],
         Service=[
             "Type=oneshot",
-            "RemainAfterExit=yes",
             *_environment(place),
             f"ExecStartPre=-/bin/udevadm settle --timeout={DEVICES_LIMIT}",
             f"ExecStart={_exec(place, 'reapply', '--boot')}",
