@@ -132,3 +132,24 @@ def test_killed_while_it_is_taken_away_after_a_reboot(world: World) -> None:
         if not died:
             assert left > 30
             return
+
+
+def test_a_power_cut_in_an_apply_then_a_boot_then_the_way_back(world: World) -> None:
+    """The boot makes the host as the last whole apply says; the run that was cut off can still be taken back."""
+    before = held(world.kernel)
+    assert typed(*APPLY).code == 0
+    applied = held(world.kernel)
+    other = PROFILE.replace("10}", "20}").replace("swappiness: 10", "swappiness: 20").replace("never", "madvise")
+    for left in count(0, 3):
+        one = world.copy(f"cut{left}")
+        (one.folder / "p.yaml").write_text(other, encoding="utf-8")
+        if not one.killed(left, "apply", "p.yaml", "--yes"):
+            assert left > 30
+            return
+        one.reboot()
+        assert typed("reapply", "--boot").code == 0
+        assert held(one.kernel) == applied, left
+        said = typed("rollback", "--yes")
+        assert (said.code, held(one.kernel)) in [(0, applied), (0, before)], (left, said)
+        said = typed("rollback", "--all", "--yes")
+        assert (said.code, held(one.kernel)) == (0, before), (left, said)
