@@ -23,24 +23,26 @@ def cores_in(topology: Topology, cpus: CpuSet) -> list[CpuSet]:
     By last-level cache, then by CPU, so that neighbours share a cache whatever the numbering. CPUs that the host tells
     no core of are cores of their own.
     """
-    found = [part for core in topology.cpus.cores if (part := core.cpus & cpus)]
-    known = CpuSet(cpu for part in found for cpu in part)
-    found += [CpuSet([cpu]) for cpu in cpus - known]
-    caches = topology.cpus.l3
+    wanted, known = cpus.bits, 0
+    parts = [part for core in topology.cpus.cores if (part := core.cpus.bits & wanted)]
+    for part in parts:
+        known |= part
+    parts += [1 << cpu for cpu in CpuSet.from_bits(wanted & ~known)]
+    caches = [group.bits for group in topology.cpus.l3]
 
-    def order(core: CpuSet) -> tuple[int, int]:
-        cache = next((place for place, group in enumerate(caches) if core.first in group), len(caches))
-        return cache, core.first
+    def order(part: int) -> tuple[int, int]:
+        first = part & -part
+        return next((place for place, group in enumerate(caches) if group & first), len(caches)), first
 
-    return sorted(found, key=order)
+    return [CpuSet.from_bits(part) for part in sorted(parts, key=order)]
 
 
 def union(sets: Iterable[CpuSet]) -> CpuSet:
     """All of them as one."""
-    joined = CpuSet()
+    bits = 0
     for each in sets:
-        joined |= each
-    return joined
+        bits |= each.bits
+    return CpuSet.from_bits(bits)
 
 
 def split(cores: Sequence[CpuSet], count: int) -> list[CpuSet]:
