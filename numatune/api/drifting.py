@@ -142,10 +142,11 @@ def _rows_and_releases(settings: Sequence[Setting], stored: AppliedSet, reader: 
 
 def _compared(changes: Sequence[Change], stored: AppliedSet, memory: Memory) -> tuple[DriftRow, ...]:
     from numatune.engine.drift import compare
+    from numatune.engine.revived import in_force
 
     known = {row.setting.id: row for row in stored.rows}
     owed = {setting.id for setting in stored.owed} - known.keys()
-    return compare(changes, known, owed, rebooted=memory.rebooted(), revived=memory.revived)
+    return compare(changes, known, owed, rebooted=memory.rebooted(), revived=in_force(memory.revived))
 
 
 def _options(stored: AppliedSet) -> Options:

@@ -96,10 +96,11 @@ class _Reapply:
 
     def _look(self) -> _Look:
         from numatune.engine.drift import compare
+        from numatune.engine.revived import in_force
 
         changes, memory = self._changes(), self._memory
         known = {row.setting.id: row for row in self._stored.rows}
-        return _Look(changes, compare(changes, known, rebooted=memory.rebooted(), revived=memory.revived))
+        return _Look(changes, compare(changes, known, rebooted=memory.rebooted(), revived=in_force(memory.revived)))
 
     def _changes(self) -> tuple[Change, ...]:
         """The rows of a plan, holds respected, without what a run that was cut off in this boot leaves in doubt."""
@@ -178,8 +179,10 @@ class _Reapply:
         for change in after:
             setting, sid, seen = change.setting, change.setting.id, change.seen
             if sid in was:
-                learned = applied.learned(setting, outcomes.get(sid), memory.boot_id)
-                yield replace(self._row(was[sid]), held=seen.text, identity=seen.identity, learned=learned)
+                came = outcomes.get(sid)
+                row = replace(self._row(was[sid]), learned=applied.learned(setting, came, memory.boot_id))
+                refused = came is not None and came.errno and not came.changed
+                yield row if refused else replace(row, held=seen.text, identity=seen.identity)
             elif outlives_reboot(setting.target) or not memory.rebooted() or sid in memory.revived:
                 continue
             elif change.status in AS_WANTED and seen.text is not None:

@@ -43,12 +43,18 @@ def overlay(
     ledger: Mapping[SettingId, Owned], rows: Rows, boot_id: str, runs: Iterable[int] = ()
 ) -> dict[SettingId, Owned]:
     """The ledger of these runs, as far as this boot has it in force again."""
-    out = {sid: _again(owned, rows[sid], boot_id) if sid in rows else owned for sid, owned in ledger.items()}
+    ours = {sid: row for sid, row in rows.items() if row.held is not None or row.writes}
+    out = {sid: _again(owned, ours[sid], boot_id) if sid in ours else owned for sid, owned in ledger.items()}
     involved = set(runs)
-    for sid, row in rows.items():
+    for sid, row in ours.items():
         if sid not in out and row.missing is not None and row.run in involved:
             out[sid] = _made(row, row.missing, boot_id)
     return out
+
+
+def in_force(rows: Rows) -> frozenset[SettingId]:
+    """What got there; what was refused is still as the reboot left it."""
+    return frozenset(sid for sid, row in rows.items() if row.held is not None)
 
 
 def learned(rows: Rows) -> dict[SettingId, Remembered]:

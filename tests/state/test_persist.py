@@ -484,3 +484,9 @@ def test_a_boot_that_does_not_get_there_says_so_and_ends_with_0(host: Host, monk
     assert lines[-1] == "at boot 1 settings are not as applied: sysctl:vm.stat_interval"
     assert typed("reapply").code == 2
     assert typed("reapply", "--differences-ok").code == 0
+    (row,) = [row for row in typed("drift", "--json").json["settings"] if row["counted"]]
+    assert row["letters"] == "R!", "a refused write has not brought it back"
+    host.kernel.modes.clear()
+    host.kernel.put("/proc/sys/vm/stat_interval", "7\n")
+    assert typed("rollback", "--yes").code == 0
+    assert host.held("/proc/sys/vm/stat_interval") == "7", "not numatune's in this boot"
