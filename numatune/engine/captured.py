@@ -8,7 +8,10 @@ from functools import lru_cache
 
 from numatune.host.protocol import Reader
 
-_ALWAYS = ("/proc/cmdline", "/proc/irq", "/proc/sys/kernel", "/proc/sys/net", "/proc/sys/vm", "/sys/kernel/mm")
+_ALWAYS = (
+    *("/proc/cmdline", "/proc/irq", "/proc/sys/kernel", "/proc/sys/net", "/proc/sys/vm"),
+    *("/sys/devices/virtual/workqueue", "/sys/kernel/mm", "/sys/module"),
+)
 """What every live Linux has, each with all that it holds in one capture or not at all."""
 
 _HUGEPAGES = "/sys/kernel/mm/hugepages"

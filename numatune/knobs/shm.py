@@ -192,6 +192,8 @@ class _Wanted:
     def _wrong_mount(self) -> str:
         """Why what is mounted there cannot have it, or ""."""
         at = next((one for one in self.topology.mounts if one.point == self.path), None)
+        if not self.topology.mounts:
+            return "nothing here tells what is mounted"
         if at is None:
             return "" if self.own else f"no tmpfs is mounted at {self.path}; with a size, one of its own is"
         if at.kind != "tmpfs":

@@ -8,6 +8,6 @@ _VERSION = re.compile(r"(\d+)\.(\d+)")
 
 
 def at_least(release: str, major: int, minor: int) -> bool:
-    """Whether a release (``6.12.43-amd64``) is that version or a later one; one that tells no version is not."""
+    """Whether a release (``6.12.43-amd64``) is that version or a later one; one that nobody knows is taken for new."""
     found = _VERSION.match(release)
-    return found is not None and (int(found[1]), int(found[2])) >= (major, minor)
+    return found is None or (int(found[1]), int(found[2])) >= (major, minor)

@@ -44,7 +44,7 @@ def look(target: Module, setting: Setting, reader: Reader) -> Observation:
     where = f"/sys/module/{target.name}"
     builtin = _is_builtin(target.name, reader)
     if reader.stat("/sys/module") is None:
-        return Observation(None, errno.ENOSYS, where)
+        return Observation(None, errno.ENOENT, where)
     text = LOADED if builtin or reader.stat(where) is not None else ABSENT
     if setting.want in {None, text}:
         return Observation(text, where=where)
