@@ -14,6 +14,7 @@ import stat
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from fakes.mounts import MountCalls
 from numatune.host.paths import natural
 from numatune.host.protocol import Ran, Read, Stat
 
@@ -54,7 +55,7 @@ class Behaviour:
         """Change what `state()` tells: leave out what the kernel does not keep, name things by what does not change."""
 
 
-class FakeKernel:
+class FakeKernel(MountCalls):
     """See the module. `modes` are laid over those that the tree brings itself (its attribute `modes`).
 
     `hook(moment, what)` is called "before" and "after" each host write; `log` holds the writes.
@@ -242,23 +243,6 @@ class FakeKernel:
 
     def replace(self, path: str, text: str, mode: int) -> int:
         return self._hooked(path, text, lambda: self._replace(path, text, mode))
-
-    def mount(self, folder: str, kind: str, options: str) -> int:
-        return self._hooked(folder, f"<mount {kind} {options}>", lambda: self._mounts().mount(self, folder, options))
-
-    def unmount(self, folder: str) -> int:
-        return self._hooked(folder, "<unmount>", lambda: self._mounts().unmount(self, folder))
-
-    def reconfigure(self, folder: str, option: str, value: str) -> int:
-        return self._hooked(
-            folder, f"<{option}={value}>", lambda: self._mounts().reconfigure(self, folder, option, value)
-        )
-
-    @staticmethod
-    def _mounts() -> Any:
-        from fakes import mounts  # noqa: PLC0415  # it imports this module
-
-        return mounts
 
     def run(self, argv: tuple[str, ...]) -> Ran:
         return self._hooked(" ".join(argv), "<run>", lambda: self._command(argv))

@@ -5,13 +5,30 @@ from __future__ import annotations
 import errno
 import re
 
-from fakes.kernel import FakeKernel
+from typing import TYPE_CHECKING, Any
+
 from fakes.tree_kernel import version
 from numatune.cpus import CpuSet
+
+if TYPE_CHECKING:
+    from fakes.kernel import FakeKernel
 
 TABLE = "/proc/mounts"
 _POLICY = re.compile(r"(default|local|prefer|bind|interleave|weighted interleave)(?::(.+))?\Z")
 _HUGE = {"never", "always", "within_size", "advise"}
+
+
+class MountCalls:
+    """What a host is asked about mounts, hooked and logged like its writes."""
+
+    def mount(self: Any, folder: str, kind: str, options: str) -> int:
+        return self._hooked(folder, f"<mount {kind} {options}>", lambda: mount(self, folder, options))
+
+    def unmount(self: Any, folder: str) -> int:
+        return self._hooked(folder, "<unmount>", lambda: unmount(self, folder))
+
+    def reconfigure(self: Any, folder: str, option: str, value: str) -> int:
+        return self._hooked(folder, f"<{option}={value}>", lambda: reconfigure(self, folder, option, value))
 
 
 def mount(kernel: FakeKernel, folder: str, options: str) -> int:
