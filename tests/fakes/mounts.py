@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import re
-
 from typing import TYPE_CHECKING, Any
 
 from fakes.tree_kernel import version
