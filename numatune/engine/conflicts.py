@@ -1,17 +1,18 @@
-"""Who else sets what numatune sets: lines of sysctl.d, and services that rewrite values while they run."""
+"""Who else sets what numatune sets: lines of sysctl.d and fstab, services that rewrite values while they run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
+from numatune.host.mounts import Mounted
 from numatune.host.protocol import Reader
 from numatune.settings.codecs import meets
 from numatune.settings.model import Setting, SettingId
 from numatune.settings.persisted import SYSCTL_D
 from numatune.settings.plan import Conflict, Observation
-from numatune.settings.targets import IrqAffinity, KernelFile, OwnedFile
+from numatune.settings.targets import IrqAffinity, KernelFile, MountOption, OwnedFile
 
 _SYSCTLS = "/proc/sys/"
 _FOLDERS = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d")
@@ -24,13 +25,22 @@ _THP = "/sys/kernel/mm/transparent_hugepage/"
 _CPUFREQ = "/sys/devices/system/cpu/"
 _IRQ = "/proc/irq/"
 
+_KSM = "/sys/kernel/mm/ksm/"
+_WORKQUEUES = "/sys/devices/virtual/workqueue/"
+_NET = "/sys/class/net/"
+_FSTAB = "/etc/fstab"
+
 RIVALS: Mapping[str, tuple[str, ...]] = {
+    "auto-cpufreq": (_CPUFREQ,),
     "bpftune": (f"{_SYSCTLS}net/",),
     "irqbalance": (_IRQ,),
+    "ksmtuned": (_KSM,),
     "numad": ("/sys/fs/cgroup/", f"{_THP}khugepaged/scan_sleep_millisecs", f"{_SYSCTLS}kernel/numa_balancing"),
+    "power-profiles-": (_CPUFREQ,),  # power-profiles-daemon, as far as the kernel keeps a name
     "sapconf": (_SYSCTLS, _THP),
     "saptune": (_SYSCTLS, _THP),
-    "tuned": (_SYSCTLS, _THP, _CPUFREQ, _IRQ),
+    "thermald": (_CPUFREQ,),
+    "tuned": (_SYSCTLS, _THP, _CPUFREQ, _IRQ, _KSM, _WORKQUEUES, _NET),
 }
 """The comm of a service that rewrites values while it runs, and below which paths it does."""
 
@@ -53,7 +63,7 @@ def named(
     rivals = _running(wanted, seen, reader) if any(_touchable(setting, seen) for setting in wanted) else ()
     out = dict(seen)
     for setting in wanted:
-        found = (*_lines(setting, lines, seen), *_rivals(setting, rivals, seen))
+        found = (*_lines(setting, lines, seen), *_rivals(setting, rivals, seen), *_mounts(setting, reader))
         if found:
             before = seen[setting.id]
             out[setting.id] = replace(before, conflicts=(*before.conflicts, *found))
@@ -87,6 +97,19 @@ def _covers(pattern: str, key: str) -> bool:
     """Whether a glob means this key; a star stays within one part. A key that is set by name is out of every glob."""
     parts, patterns = key.split("/"), pattern.split("/")
     return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
+
+
+def _mounts(setting: Setting, reader: Reader) -> Iterator[Conflict]:
+    """What fstab gives a mount when it is mounted, where that is something else."""
+    target, want = setting.target, setting.want
+    if not isinstance(target, MountOption) or want is None:
+        return
+    for number, line in enumerate((reader.read(_FSTAB).text or "").splitlines(), 1):
+        words = line.split()
+        if len(words) > 3 and words[1] == target.path:  # noqa: PLR2004  # source, point, type, options
+            value = Mounted(words[1], words[2], words[3]).option(target.name)
+            if value is not None and not meets(setting.codec, want, value):
+                yield Conflict("fstab", f"{_FSTAB}:{number}", value)
 
 
 def _rivals(

@@ -98,6 +98,7 @@ def test_the_same_host_has_the_same_fingerprint_in_the_topology_too():
         {"nics": 2},
         {"nics": [{"vectors": 6}]},
         {"nics": [{"name": "eth9"}]},
+        {"nics": [{"tx": 5}]},
         {"kernel": "6.12.1"},
         {"cgroup": "hybrid"},
     ],
