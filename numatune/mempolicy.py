@@ -128,6 +128,11 @@ def spread(buffer: object) -> dict[int | None, int]:
     return counts
 
 
+def address_of(buffer: object) -> int:
+    """Where a writable buffer begins."""
+    return _place(buffer)[0]
+
+
 def usable() -> tuple[int, ...]:
     """Nodes with CPUs and memory that this process may take memory from, by id."""
     from numatune.cpus import CpuSet  # noqa: PLC0415  # a launcher that knows its nodes does without

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from numatune.api.launching import placements as placements
     from numatune.api.launching import proofs as proofs
     from numatune.api.launching import scene as scene
+    from numatune.api.launching import shm_policy as shm_policy
+    from numatune.api.launching import shm_show as shm_show
     from numatune.api.looking import topology as topology
     from numatune.api.outputs import Outputs as Outputs
     from numatune.api.planning import Request as Request
@@ -64,7 +66,17 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "histories": ("History", "cut_off", "history"),
     "holding": ("hold", "holds", "unhold"),
     "hosts": ("open_host", "open_reader"),
-    "launching": ("Scene", "engine_words", "launch_policy", "placement", "placements", "proofs", "scene"),
+    "launching": (
+        "Scene",
+        "engine_words",
+        "launch_policy",
+        "placement",
+        "placements",
+        "proofs",
+        "scene",
+        "shm_policy",
+        "shm_show",
+    ),
     "looking": ("topology",),
     "outputs": ("Outputs",),
     "planning": ("Request", "load", "load_plan", "plan", "prepare", "save_plan"),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numatune.launch.policy import Policy
     from numatune.launch.proof import Proof
     from numatune.launch.ranks import Rank
+    from numatune.launch.shared import Shared
     from numatune.launch.visible import Visible
     from numatune.topology.model import Topology
 
@@ -171,3 +172,31 @@ def proofs(reader: Reader, *, pids: Sequence[int] = (), match: str = "") -> list
         if not match and all(one.pid != pid for one in found):
             raise HostError(f"process {pid}", "is not there")
     return found
+
+
+def shm_show(name: str, *, pid: int | None = None, wait: float = 0.0) -> Shared:
+    """The policy of a shared-memory file and where its pages are; looking allocates none. Raises HostError."""
+    from numatune.launch import shared
+
+    path = shared.find(name, pid)
+    shared.wait(path, wait)
+    return shared.show(path)
+
+
+def shm_policy(  # noqa: PLR0913  # a policy has that many properties
+    name: str, mode: str, nodes: Sequence[int], *, pid: int | None = None, wait: float = 0.0, migrate: bool = False
+) -> tuple[Shared, Shared]:
+    """Give a shared-memory file on tmpfs a policy: (before, after), with a reason where it is not as asked.
+
+    mode   interleave, weighted-interleave, bind, preferred
+    nodes  () for an interleave: all with CPUs and memory
+    Raises HostError for a file that is not there within `wait` seconds, and for one that is on no tmpfs.
+    """
+    import dataclasses
+
+    from numatune.launch import shared
+
+    path = shared.find(name, pid)
+    shared.wait(path, wait)
+    before, after, held = shared.set_policy(path, mode, nodes, migrate=migrate)
+    return before, dataclasses.replace(after, policy=held)
