@@ -93,9 +93,6 @@ class InForce:
         return f"{policy} ({self.reason})" if self.reason else policy
 
 
-# --- for authors of servers -------------------------------------------------------------------------------------------
-
-
 def interleave(buffer: object, nodes: Iterable[int] | None = None, *, move: bool = False) -> InForce:
     """Spread the pages of a buffer evenly; default: over all nodes that have CPUs and memory and are allowed."""
     return _buffer(buffer, "interleave", nodes, move=move)
@@ -202,9 +199,6 @@ def explain(error: OSError) -> str:
             return f"{name}: {os.strerror(error.errno or 0)}"
 
 
-# --- system calls -----------------------------------------------------------------------------------------------------
-
-
 def set_task(mode: str, nodes: Iterable[int] = ()) -> None:
     """set_mempolicy(2): of this thread; threads and programs that it starts inherit it, over exec too."""
     mask = _mask(nodes)
@@ -282,8 +276,7 @@ def _raw(number: int, *arguments: object) -> int:
     call.restype = ctypes.c_long
     result: int = call(ctypes.c_long(number), *words)
     if result < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
 
 
