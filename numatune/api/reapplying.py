@@ -218,7 +218,7 @@ def _left_alone(change: Change) -> Change:
 def _marked(row: DriftRow, again: Mapping[SettingId, DriftRow], outcomes: Mapping[SettingId, Outcome]) -> DriftRow:
     """The row with what became of it."""
     now, outcome = again[row.change.setting.id], outcomes.get(row.change.setting.id)
-    if outcome is None or not outcome.wrote:
+    if outcome is None or not (outcome.wrote or outcome.changed):
         return now
     if now.counted:
         return replace(now, note=f"could not be put back: {outcome.reason or outcome.status}")
