@@ -15,6 +15,7 @@ GROUP_FILES = (
     *("cgroup.subtree_control", "cgroup.type", "memory.max"),
     *("cpuset.cpus", "cpuset.mems", "cpuset.cpus.effective", "cpuset.mems.effective", "cpuset.cpus.partition"),
 )
+KSM = ("run", "pages_to_scan", "sleep_millisecs", "merge_across_nodes", "use_zero_pages", "max_page_sharing")
 UNITS = ("inference.slice", "system.slice", "irqbalance.service")
 PROPERTIES = "ActiveState,UnitFileState,AllowedCPUs,AllowedMemoryNodes,EffectiveCPUs,EffectiveMemoryNodes,MemoryMax"
 FOLDERS = (
@@ -32,9 +33,14 @@ def text(path: Path) -> str:
 
 def memory() -> Iterator[Path]:
     yield from Path("/proc/sys/vm").glob("*")
-    yield Path("/proc/sys/kernel/numa_balancing")
+    yield from Path("/proc/sys/kernel").glob("numa_balancing*")
+    yield from Path("/sys/kernel/debug/sched/numa_balancing").glob("*")
     yield from Path("/sys/kernel/mm/transparent_hugepage").rglob("*")
-    yield from Path("/sys/kernel/mm/numa").glob("*")
+    for folder in ("numa", "mempolicy/weighted_interleave"):
+        yield from Path("/sys/kernel/mm", folder).glob("*")
+    yield from (Path("/sys/kernel/mm/ksm", name) for name in KSM)
+    yield from Path("/sys/devices/virtual/workqueue").glob("**/cpumask")
+    yield from Path("/sys/class/net").glob("*/queues/*/[rx]ps_cpus")
     yield from Path("/sys/devices/system/node").glob("node*/hugepages/*/nr_hugepages")
 
 
@@ -62,10 +68,24 @@ def units() -> Iterator[tuple[str, str]]:
             yield f"{unit}/{name}", value
 
 
+def mounts() -> Iterator[tuple[str, str]]:
+    for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines():
+        _, place, kind, options, *_ = line.split()
+        if kind == "tmpfs" and not place.startswith(("/run/user/", "/run/credentials/")):
+            yield f"mount {place}", options
+    yield "/mnt", " ".join(sorted(path.name for path in Path("/mnt").iterdir()))
+
+
+def modules() -> Iterator[tuple[str, str]]:
+    for line in sorted(Path("/proc/modules").read_text(encoding="ascii").splitlines()):
+        yield f"module {line.split()[0]}", "there"
+    yield "nvme_core.io_timeout", text(Path("/sys/module/nvme_core/parameters/io_timeout"))
+
+
 def empty(path: Path) -> bool:
     """Whether this is a drop-in that takes a property back: systemd keeps it, saying nothing, until the next boot."""
     lines = path.read_text(encoding="utf-8").splitlines() if "system.control" in path.parts else ["kept"]
-    return all(line.endswith("=") or line.startswith(("#", "[")) or not line for line in lines)
+    return all(line.endswith(("=", "=infinity")) or line.startswith(("#", "[")) or not line for line in lines)
 
 
 def files() -> Iterator[tuple[str, str]]:
@@ -88,8 +108,11 @@ def state(sections: set[str]) -> Iterator[tuple[str, str]]:
         yield from units()
     if "files" in sections:
         yield from files()
+    if "others" in sections:
+        yield from mounts()
+        yield from modules()
 
 
 if __name__ == "__main__":
-    for key, value in state(set(sys.argv[1:]) or {"memory", "interrupts", "groups", "files"}):
+    for key, value in state(set(sys.argv[1:]) or {"memory", "interrupts", "groups", "files", "others"}):
         sys.stdout.write(f"{key} = {value}\n")
