@@ -13,15 +13,19 @@ from numatune.topology.power import IdleState, Policy, Power
 
 def power(reader: Reader, online: CpuSet) -> Power:
     """Of the CPUs that run; one that is offline has neither."""
-    return Power(policies=tuple(_policies(reader)), idle_states=_idle_states(reader, online))
+    return Power(policies=tuple(_policies(reader, online)), idle_states=_idle_states(reader, online))
 
 
-def _policies(reader: Reader) -> Iterator[Policy]:
+def _policies(reader: Reader, online: CpuSet) -> Iterator[Policy]:
+    """Those of CPUs that run: the kernel keeps a policy without any, and answers its files with EBUSY."""
     for policy in sorted(numbered(reader.names(f"{BASE}/cpufreq"), "policy")):
         folder = f"{BASE}/cpufreq/policy{policy}"
+        cpus = _cpus(reader, folder) or CpuSet([policy])
+        if not cpus & online:
+            continue
         yield Policy(
             id=policy,
-            cpus=_cpus(reader, folder) or CpuSet([policy]),
+            cpus=cpus,
             driver=text(reader, f"{folder}/scaling_driver") or "",
             governors=_words(reader, f"{folder}/scaling_available_governors"),
             preferences=_words(reader, f"{folder}/energy_performance_available_preferences"),

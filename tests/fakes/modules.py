@@ -32,7 +32,7 @@ class Modules(Behaviour):
         name = argv[-1]
         if argv[0] == "rmmod":
             return self._unload(kernel, name)
-        release = kernel.files["/proc/sys/kernel/osrelease"].strip()
+        release = kernel.files.get("/proc/sys/kernel/osrelease", "").strip()
         found = f"extra/{name}.ko:\n" in kernel.files.get(f"/lib/modules/{release}/modules.dep", "")
         if not found:
             said = f"modprobe: FATAL: Module {name} not found in directory /lib/modules/{release}\n"
