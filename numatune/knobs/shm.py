@@ -94,22 +94,23 @@ class ShmSection(RootModel[dict[Annotated[str, AfterValidator(path_key)], Shm | 
 
 
 def settings(section: ShmSection, context: Context) -> tuple[Setting, ...]:
-    """The rows of each mount: that it is there, its policy, its size, its huge pages."""
-    return tuple(
-        setting
-        for path, asked in section.root.items()
-        if asked is not None
-        for setting in _Wanted(path, asked, context).settings()
-    )
+    """The rows of each mount: that it is there, its policy, its size, its huge pages. Outer ones first."""
+    made: list[Setting] = []
+    for path, asked in sorted(section.root.items()):
+        if asked is not None:
+            outer = (one.id for one in made if isinstance(one.target, Mount) and path.startswith(f"{one.target.path}/"))
+            made += _Wanted(path, asked, context, max(outer, key=len, default=None)).settings()
+    return tuple(made)
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """One mount point and what is asked of it."""
+    """One mount point and what is asked of it. `outer`: the mount of ours in which its folder lies."""
 
     path: str
     asked: Shm
     context: Context
+    outer: SettingId | None
 
     @property
     def topology(self) -> Topology:
@@ -140,7 +141,7 @@ class _Wanted:
 
     def _made(self) -> tuple[Setting, Setting]:
         """The folder and the mount on it."""
-        folder = self._row("folder", Folder(self.path), Choice(), "here")
+        folder = replace(self._row("folder", Folder(self.path), Choice(), "here"), needs=self.outer)
         options = {"size": self._bytes(), "mode": self.asked.mode or "1777", "huge": self.asked.huge or ""}
         words = [f"{name}={text}" for name, text in options.items() if text]
         target = Mount(self.path, ",".join([*words, f"mpol={self._policy()}"]))
