@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numatune.api.hosts import open_reader as open_reader
     from numatune.api.launching import Scene as Scene
     from numatune.api.launching import engine_words as engine_words
+    from numatune.api.launching import export_launch as export_launch
     from numatune.api.launching import launch_policy as launch_policy
     from numatune.api.launching import placement as placement
     from numatune.api.launching import placements as placements
@@ -69,6 +70,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "launching": (
         "Scene",
         "engine_words",
+        "export_launch",
         "launch_policy",
         "placement",
         "placements",

@@ -157,6 +157,43 @@ def engine_words(  # noqa: PLR0913  # a start has that many properties
     return telling.tell(name, start)
 
 
+def export_launch(  # noqa: PLR0913  # as above
+    at: Scene, policy: Policy, name: str, *, ranks: int, rank: int | None = None, same_hosts: bool = False
+) -> str:
+    """The placement in the words of docker, systemd, Slurm and others: see export/launch/formats.py.
+
+    ranks  how many there are on a host
+    rank   one of them alone, instead of the server as a whole
+    Raises LaunchError.
+    """
+    from numatune.cpus import CpuSet
+    from numatune.export.launch.formats import FORMATS
+    from numatune.export.launch.job import Job
+    from numatune.launch.model import Process
+    from numatune.launch.ranks import Rank
+    from numatune.launch.seats import Seats
+
+    made = placements(at, policy, ranks)
+    kin = [one.address for one in at.found.given if one.vendor == at.seen.vendor]
+    names = {one.address: one.names for one in at.topology.devices}
+    render = {address: name for address in kin for name in names.get(address, ()) if name.startswith("renderD")}
+    seats = Seats(at.topology, Process(rank=Rank(), cpus=at.cpus, mems=at.mems, seen=at.seen.devices), policy)
+    job = Job(
+        whole=made[rank] if rank is not None else placement(at, policy, Rank()),
+        ranks=made,
+        policy=policy,
+        memory=CpuSet(node.id for node in at.topology.nodes if node.kind == "cpu+mem") & at.mems,
+        uuids={one.address: one.uuid for one in at.found.given if one.uuid},
+        indexes={address: place for place, address in enumerate(dict.fromkeys(kin))},
+        render=render,
+        vendor=at.seen.vendor,
+        nodes=len(at.topology.nodes),
+        reserved=seats.reserved,
+        same_hosts=same_hosts,
+    )
+    return FORMATS[name](job)
+
+
 def proofs(reader: Reader, *, pids: Sequence[int] = (), match: str = "") -> list[Proof]:
     """Where processes really are, against what was wanted of them: those of `pids`, else all that `run` has started.
 

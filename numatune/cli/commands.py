@@ -26,6 +26,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "run": ("run", "start a command where it belongs"),
         "place": ("place", "where all ranks of a host belong, and why"),
         "ps": ("ps", "where what was started really is"),
+        "export-launch": ("export_launch", "the same for docker, systemd, Slurm and others"),
         "shm": ("shm", "shared memory: its policy, and where its pages are"),
     },
     "Change (needs root)": {

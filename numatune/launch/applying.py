@@ -24,6 +24,8 @@ _EXCEPT_ADVISED = 2
 """PR_THP_DISABLE_EXCEPT_ADVISED, Linux 6.18 (include/uapi/linux/prctl.h); PR_GET then answers 1 | 2."""
 
 _GROUPS = "/sys/fs/cgroup"
+_MOST_CPUS = 8192
+"""More than any kernel numbers (NR_CPUS); ids may have gaps, so that a count of CPUs is no bound."""
 
 Say = Callable[[str], None]
 """Takes one line for stderr: what could not be done, the errno, and what to do."""
@@ -70,7 +72,7 @@ def join(group: str, say: Say, *, strict: bool = False) -> None:
 def widen(say: Say) -> None:
     """Give the inherited affinity up for all CPUs of the cpuset: the kernel cuts what is beyond it."""
     try:
-        os.sched_setaffinity(0, range(os.sysconf("SC_NPROCESSORS_CONF")))
+        os.sched_setaffinity(0, range(_MOST_CPUS))
     except OSError as error:
         say(f"the inherited CPUs cannot be widened: {_told(error)}")
 
