@@ -44,22 +44,22 @@ def _rows(reader: Reader, profiles: Sequence[str], variables: Mapping[str, str])
 
 
 def _explained(word: str, rows: Mapping[str, Change], reader: Reader) -> Explained:
-    from numatune.knobs import KNOBS
+    from numatune.knobs import knobs
     from numatune.settings.applied import PERSIST
 
-    knobs = {knob.name: knob for knob in KNOBS}
-    if word in knobs:
-        return _section(knobs[word], rows.values())
-    sid = next((sid for sid in (word, *(f"{name}:{word}" for name in knobs)) if sid in rows), "")
+    known = {knob.name: knob for knob in knobs()}
+    if word in known:
+        return _section(known[word], rows.values())
+    sid = next((sid for sid in (word, *(f"{name}:{word}" for name in known)) if sid in rows), "")
     key = _sysctl_key(sid or word)
     if key:
         return _sysctl(key, rows.get(f"sysctl:{key}"), reader)
     section = rows[sid].setting.section if sid else word.partition(":")[0]
-    if section in knobs:
-        return _setting(sid or word, rows.get(sid), knobs[section])
+    if section in known:
+        return _setting(sid or word, rows.get(sid), known[section])
     if section == PERSIST:
         return _persisting(sid or word, rows.get(sid))
-    raise _unknown(word, [*rows, *knobs])
+    raise _unknown(word, [*rows, *known])
 
 
 def _section(knob: Knob[Any], rows: Iterable[Change]) -> Explained:

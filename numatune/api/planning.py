@@ -228,10 +228,9 @@ def _parts(part: Part, request: Request, memory: Memory) -> tuple[Part, ...]:
 def check_sections(request: Request) -> None:
     """Raises UsageError for a section that no profile can have."""
     from numatune.errors import UsageError
-    from numatune.knobs import KNOBS
+    from numatune.knobs import SECTIONS
 
-    known = [knob.name for knob in KNOBS]
     for option, sections in (("--only", request.only), ("--skip", request.skip)):
         for section in sections:
-            if section not in known:
-                raise UsageError(option, f"no section {section!r}", accepted=", ".join(known))
+            if section not in SECTIONS:
+                raise UsageError(option, f"no section {section!r}", accepted=", ".join(SECTIONS))

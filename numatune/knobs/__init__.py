@@ -1,46 +1,41 @@
-"""Every knob there is, one line each, in the order in which they make settings: a knob may look at what was made."""
+"""Every knob there is, one line each, in the order in which they make settings: a knob may look at what was made.
+
+A knob is imported when its section is asked for: all of them together, and pydantic for them, are most of a start-up.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from collections.abc import Container, Iterator
+from typing import TYPE_CHECKING, Any, Final
 
-from numatune.knobs import (
-    cpufreq,
-    cpusets,
-    hugepages,
-    irq,
-    kernel_cmdline,
-    ksm,
-    launch,
-    modules,
-    net_queues,
-    sched_debug,
-    services,
-    shm,
-    sysctl,
-    thp,
-    tiering,
-    weighted_interleave,
-    workqueues,
-)
-from numatune.knobs.base import Knob
+if TYPE_CHECKING:
+    from numatune.knobs.base import Knob
 
-KNOBS: tuple[Knob[Any], ...] = (
-    modules.KNOB,
-    sysctl.KNOB,
-    thp.KNOB,
-    ksm.KNOB,
-    hugepages.KNOB,
-    weighted_interleave.KNOB,
-    irq.KNOB,
-    net_queues.KNOB,
-    workqueues.KNOB,
-    cpusets.KNOB,
-    tiering.KNOB,
-    shm.KNOB,
-    sched_debug.KNOB,
-    cpufreq.KNOB,
-    services.KNOB,
-    kernel_cmdline.KNOB,
-    launch.KNOB,
+SECTIONS: Final = (
+    "modules",
+    "sysctl",
+    "thp",
+    "ksm",
+    "hugepages",
+    "weighted_interleave",
+    "irq",
+    "net_queues",
+    "workqueues",
+    "cpusets",
+    "tiering",
+    "shm",
+    "sched_debug",
+    "cpufreq",
+    "services",
+    "kernel_cmdline",
+    "launch",
 )
+"""The key of each knob's section, which is the name of its module too."""
+
+
+def knobs(sections: Container[str] = SECTIONS) -> Iterator[Knob[Any]]:
+    """The knobs of these sections, in their order; what is no section is not looked at."""
+    for name in SECTIONS:
+        if name in sections:
+            yield importlib.import_module(f"numatune.knobs.{name}").KNOB

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from numatune.errors import Problem, ProfileError, StateError
+from numatune.knobs import knobs
 from numatune.profile import devices, merge
 from numatune.profile.keys import canonical_keys
 from numatune.profile.reader import read
@@ -85,12 +86,9 @@ class Document:
     @functools.cached_property
     def reads(self) -> frozenset[Section]:
         """Which parts of a host must be known to work this document out."""
-        from numatune.knobs import KNOBS  # noqa: PLC0415  # pydantic, only for who works a profile out
-
         wanted = {Section.MACHINE, Section.CPUS}
-        for knob in KNOBS:
-            if knob.name in self.tree.entries:
-                wanted |= knob.reads
+        for knob in knobs(self.tree.entries):
+            wanted |= knob.reads
         for file in self.files.values():
             for path, node in walk(file.tree):
                 wanted |= _needed(path, node)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from numatune.errors import Problem
+from numatune.knobs import knobs
 from numatune.profile.tree import Branch, Entry, Leaf, Node, Path, problem
 
 if TYPE_CHECKING:
@@ -18,14 +19,11 @@ def canonical_keys(tree: Branch) -> tuple[Branch, tuple[Problem, ...]]:
 
     A key that is none stays as it is: `bad_keys` or the knob name it when the profile is worked out.
     """
-    from numatune.knobs import KNOBS  # noqa: PLC0415  # pydantic, only for who works a profile out
-
     problems: list[Problem] = []
     entries = dict(tree.entries)
-    for knob in KNOBS:
-        if knob.name in entries:
-            section = _respelled(entries[knob.name], knob.key, (knob.name,), problems)
-            entries[knob.name] = _with_inner(section, knob, problems)
+    for knob in knobs(tree.entries):
+        section = _respelled(entries[knob.name], knob.key, (knob.name,), problems)
+        entries[knob.name] = _with_inner(section, knob, problems)
     if "devices" in entries:
         entries["devices"] = _written_out(_respelled(entries["devices"], str.lower, ("devices",), problems), "node")
     return dataclasses.replace(tree, entries=entries), tuple(problems)

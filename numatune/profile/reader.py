@@ -13,6 +13,7 @@ from typing import Any, Final
 import yaml
 
 from numatune.errors import Problem, ProfileError
+from numatune.knobs import knobs
 from numatune.profile.scalars import NULL, Trap, plain
 from numatune.profile.syntax import unreadable
 from numatune.profile.tree import Branch, Entry, Leaf, Node, Path, Row, problem
@@ -203,6 +204,4 @@ def _kind(node: Node) -> str:
 
 def _may_ask(path: Path) -> bool:
     """Whether the keys of this mapping may be expressions: those of a section whose knob says so."""
-    from numatune.knobs import KNOBS  # noqa: PLC0415  # pydantic, only for who writes an expression there
-
-    return any(path == (knob.name,) for knob in KNOBS if knob.keys_are_values)
+    return len(path) == 1 and any(knob.keys_are_values for knob in knobs(path))

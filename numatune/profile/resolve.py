@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from numatune.errors import Problem, ProfileError, did_you_mean
+from numatune.knobs import SECTIONS, knobs
 from numatune.profile import devices
 from numatune.profile.document import Document, Layer
 from numatune.profile.duplicates import duplicates
@@ -81,12 +82,10 @@ class _Resolution:
         self.problems += devices.overrides(self.document.tree)[1]
 
     def _check_keys(self) -> None:
-        from numatune.knobs import KNOBS  # noqa: PLC0415  # pydantic, only for who works a profile out
-
-        known = (*OWN_KEYS, "when", *(knob.name for knob in KNOBS))
+        known = (*OWN_KEYS, "when", *SECTIONS)
         for key, entry in self.document.tree.entries.items():
             if key not in known:
-                hint = _belongs_below(key, KNOBS) or did_you_mean(key, known)
+                hint = _belongs_below(key, tuple(knobs())) or did_you_mean(key, known)
                 self.problems.append(problem(entry.source, (key,), f"unknown key {key}", ", ".join(known), hint))
 
     def _check_words(self) -> None:
@@ -104,19 +103,16 @@ class _Resolution:
 
     def settings(self) -> list[Setting]:
         """Everything that is asked for, in the order of the knobs."""
-        from numatune.knobs import KNOBS  # noqa: PLC0415  # as above
-        from numatune.profile.sections import Sections  # noqa: PLC0415  # as above
+        from numatune.profile.sections import Sections  # noqa: PLC0415  # pydantic, only for who works a profile out
 
         sections = Sections(self.host)
-        for knob in KNOBS:
-            if knob.name in self.tree.entries:
-                sections.add(knob, self.tree.entries[knob.name])
+        for knob in knobs(self.tree.entries):
+            sections.add(knob, self.tree.entries[knob.name])
         self.problems += duplicates(sections.made)
         for layer, reason in self.unmet:
             tree = self.document.merged([layer])
-            for knob in KNOBS:
-                if knob.name in tree.entries:
-                    sections.skip(knob, tree.entries[knob.name], reason)
+            for knob in knobs(tree.entries):
+                sections.skip(knob, tree.entries[knob.name], reason)
         self.problems += sections.problems
         return [self._noted(setting) for setting in sections.made]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from numatune.knobs import KNOBS
+from numatune.knobs import knobs
 from numatune.profile.resolve import WORDS
 
 _JSON = dict[str, Any]
@@ -44,7 +44,7 @@ def schema() -> _JSON:
         },
     }
     properties: _JSON = _own_properties()
-    for knob in KNOBS:
+    for knob in knobs():
         made = knob.model.model_json_schema(ref_template=f"#/$defs/{knob.name}.{{model}}")
         for name, definition in made.pop("$defs", {}).items():
             definitions[f"{knob.name}.{name}"] = _loosened(definition)

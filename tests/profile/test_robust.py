@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numatune import profile
 from numatune.discover import discover
 from numatune.errors import Problem, ProfileError
-from numatune.knobs import KNOBS
+from numatune.knobs import SECTIONS
 from numatune.profile.schema import schema
 from numatune.settings.model import Setting
 from numatune.settings.wire import dumps
@@ -58,7 +58,6 @@ VALUES = st.recursive(
     ),
     max_leaves=8,
 )
-SECTIONS = [knob.name for knob in KNOBS]
 PROFILES = st.dictionaries(st.sampled_from([*SECTIONS, *SECTIONS, *SCHEMA["properties"]]), VALUES, max_size=4)
 
 
