@@ -24,6 +24,8 @@ _KIB = re.compile(r"(\d+)k\Z")
 _CONTAINER = re.compile(
     r"(?:^|/)(?:(docker|libpod|crio|cri-containerd)-)?([0-9a-f]{12})[0-9a-f]{52}(?:\.scope)?(?:/|\Z)"
 )
+_PIECES = 3
+"""Names of files that are in the way."""
 _MOST = 12
 """Whom a remount does not reach is named up to this number."""
 
@@ -32,25 +34,29 @@ REFUSALS: Mapping[int, tuple[Status, str]] = {
     errno.EPERM: (Status.DENIED, "this is not root, or the folder is somebody else's"),
     errno.ELOOP: (Status.DENIED, "a link leads to it, and nothing is mounted where somebody's link points"),
     errno.EBUSY: (Status.FAILED, "files of it are in use"),
-    errno.ENOTEMPTY: (Status.FAILED, "files are in it, which would be lost: remove them first"),
+    errno.ENOTEMPTY: (Status.FAILED, "files are in it: they are neither hidden nor lost, remove them first"),
     errno.ENOSYS: (Status.UNSUPPORTED, "one option of a mount can be changed since Linux 5.4"),
     errno.EINVAL: (Status.FAILED, "the kernel knows no such policy or node, or more is used than that size"),
 }
 
 
 def look(target: Mount, setting: Setting, reader: Reader) -> Observation:  # noqa: ARG001  # one signature for all kinds
-    """Text "here" where a tmpfs is, its device as identity."""
+    """Text "here" where a tmpfs is, its device as identity. Over a folder with anything in it nothing is mounted."""
     found = mounted(reader, target.path)
     if found is None or found.kind != "tmpfs":
-        return Observation(None, errno.ENOENT, target.path)
+        inside = reader.names(target.path)
+        hides = f"{', '.join(inside[:_PIECES])} in it would be hidden" if inside else ""
+        return Observation(None, errno.ENOENT, target.path, hands_off=hides)
     return Observation("here", 0, target.path, found.device)
 
 
 def write(target: Mount, change: Change, host: Host) -> int:
-    """Mount it, or take it away when no file is in it. 0 or the errno."""
-    if change.action is not Action.DELETE:
-        return host.mount(target.path, "tmpfs", target.options)
-    return errno.ENOTEMPTY if host.names(target.path) else host.unmount(target.path)
+    """Mount it on an empty folder, or take it away when no file is in it. 0 or the errno."""
+    if host.names(target.path):
+        return errno.ENOTEMPTY
+    if change.action is Action.DELETE:
+        return host.unmount(target.path)
+    return host.mount(target.path, "tmpfs", target.options)
 
 
 def look_at_option(target: MountOption, setting: Setting, reader: Reader) -> Observation:
