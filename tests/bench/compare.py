@@ -5,10 +5,11 @@
 Forty plain network sysctls are asked to be what they are already, so that nobody changes anything:
 
     numatune drift          against   tuned, one-shot (daemon = 0), the same forty
-    numatune drift          against   forty ansible.posix.sysctl tasks, less an empty play
     numatune --help         beside    a bare interpreter
+    numatune_profile        against   forty ansible.posix.sysctl tasks, each less an empty play (plays.py)
+    the role, nothing to do  against  the same forty
 
-CPU seconds are user plus system of the whole process tree, by wait4. Commands take turns and a ratio is the median of
+CPU seconds are user plus system of the whole process tree. Commands take turns and a ratio is the median of
 the pairs' ratios, so a machine that slows down slows both. Runs in a mount namespace of its own: TuneD's configuration
 there is ours and the host's is not touched.
 """
@@ -24,6 +25,9 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+
+import plays
+from measure import cost, row
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 NUMATUNE = (sys.executable, "-I", "-m", "numatune")
@@ -80,13 +84,10 @@ def run_all(folder: Path) -> None:
     print(f"{len(held)} sysctls, nothing to do; CPU seconds, median of {PAIRS} runs in turns\n")
     with tuned_configuration(folder, held):
         compare("numatune drift", drift, "tuned --no-dbus (one-shot)", ("tuned", "--no-dbus", "-p", "forty"), env=state)
-    empty, tasks = playbooks(folder, held)
-    play = [cost(playing(book), state) for book in (empty, tasks)]
-    ours = statistics.median(cost(drift, state) for _ in range(PAIRS))
-    row("40 sysctl tasks, less an empty play", play[1] - play[0], "numatune drift", ours)
     compare(
         "numatune --help", (*NUMATUNE, "--help"), "python3 -I -c pass", (sys.executable, "-I", "-c", "pass"), env=state
     )
+    plays.compare(ansible(), folder, held, state)
 
 
 def harmless_sysctls() -> Mapping[str, str]:
@@ -116,49 +117,11 @@ def tuned_configuration(folder: Path, held: Mapping[str, str]) -> Iterator[None]
         subprocess.run(["umount", "/etc/tuned"], check=True)  # noqa: S607  # the system's own
 
 
-def playbooks(folder: Path, held: Mapping[str, str]) -> tuple[Path, Path]:
-    """An empty play, and one with a sysctl task a knob, run once already so that its scratch sysctl_file is there."""
-    head = "- hosts: localhost\n  gather_facts: false\n  tasks:\n"
-    empty, tasks = folder / "empty.yaml", folder / "tasks.yaml"
-    empty.write_text(head.replace("  tasks:\n", "  tasks: []\n"))
-    tasks.write_text(
-        head
-        + "".join(
-            f"    - ansible.posix.sysctl:\n        name: {key}\n        value: '{value}'\n        sysctl_set: true\n"
-            f"        reload: false\n        sysctl_file: {folder}/sysctl.conf\n"
-            for key, value in held.items()
-        )
-    )
-    cost(playing(tasks), os.environ)
-    return empty, tasks
-
-
-def playing(book: Path) -> list[str]:
-    """Play a book on this machine, its modules by the bench's own Python."""
-    python = f"ansible_python_interpreter={ansible().parent / 'python'}"
-    return [str(ansible()), "-i", "localhost,", "-c", "local", "-e", python, str(book)]
-
-
 def compare(name: str, ours: Sequence[str], peer_name: str, peer: Sequence[str], *, env: Mapping[str, str]) -> None:
     """Take turns and print both medians and the median ratio."""
-    pairs = [(cost(ours, env), cost(peer, env)) for _ in range(PAIRS + 1)][1:]
+    pairs = [(cost(ours, env).cpu, cost(peer, env).cpu) for _ in range(PAIRS + 1)][1:]
     ratio = statistics.median(a / b for a, b in pairs)
     row(name, statistics.median(a for a, _ in pairs), peer_name, statistics.median(b for _, b in pairs), ratio)
-
-
-def row(name: str, mine: float, peer_name: str, theirs: float, ratio: float | None = None) -> None:
-    """One line."""
-    print(f"{name:38} {mine:7.3f}   {peer_name:28} {theirs:7.3f}   ratio {ratio or mine / theirs:7.2f}")
-
-
-def cost(command: Sequence[str], env: Mapping[str, str]) -> float:
-    """CPU seconds of a command and of all that it waited for. Raises when it does not end with 0."""
-    child = subprocess.Popen(command, env=dict(env), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise RuntimeError(f"{command[:4]} ended with {child.returncode}")
-    return usage.ru_utime + usage.ru_stime
 
 
 if __name__ == "__main__":
