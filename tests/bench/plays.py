@@ -30,7 +30,7 @@ def compare(ansible: Path, folder: Path, held: Mapping[str, str], env: Mapping[s
         told = {**env, **paths, "ANSIBLE_PIPELINING": pipelining}
         found = turns({name: command(ansible, book) for name, book in books.items()}, told)
         empty = found["empty"]
-        print(print(f"\nplays, pipelining {pipelining}, less an empty one ({empty.cpu:.2f} s CPU, {empty.wall:.2f} s)"))
+        print(f"\nplays, pipelining {pipelining}, less an empty one ({empty.cpu:.2f} s CPU, {empty.wall:.2f} s)")
         tasks = found["tasks"] - empty
         for name, title in (("apply", "numatune_profile, one task"), ("role", "the whole role")):
             mine = found[name] - empty
