@@ -6,7 +6,7 @@ from typing import assert_never
 
 from numatune.host.protocol import Reader
 from numatune.settings.codecs import bytes_of
-from numatune.settings.model import FitsFree, Guard, NotBelow, Refuse, Unpopulated, Zero
+from numatune.settings.model import FitsFree, Guard, NotBelow, Refuse, RoomFor, Unpopulated, Zero
 
 
 def figure(guard: Guard, want: str, have: str | None, reader: Reader) -> str:  # noqa: PLR0911  # one a guard
@@ -32,6 +32,11 @@ def figure(guard: Guard, want: str, have: str | None, reader: Reader) -> str:  #
         case Zero(file=path, why=why):
             count = _number(reader.read(path).text)
             return f"{count} {why}" if count else ""
+        case RoomFor(file=path, unit=unit, meminfo=meminfo):
+            needed, free = (_number(reader.read(path).text) or 0) * unit, _mem_free(reader.read(meminfo).text)
+            if free is None or needed <= free:
+                return ""
+            return f"needs {_size(needed)} more, {_size(free)} are free"
         case _:
             assert_never(guard)
 

@@ -13,8 +13,9 @@ from pydantic import Field
 
 from numatune.knobs.base import Asked, Context, Knob, Section, wanted
 from numatune.settings.codecs import Int
-from numatune.settings.model import Impact, Phase, Setting, SettingId, Zero
+from numatune.settings.model import Impact, Phase, RoomFor, Setting, SettingId, Zero
 from numatune.settings.targets import KernelFile
+from numatune.topology.model import Section as TopologySection
 
 _ROOT: Final = "/sys/kernel/mm/ksm"
 _RUN: Final = SettingId("ksm:run")
@@ -66,7 +67,8 @@ def _setting(name: str, asked: Asked[Any], section: Ksm, context: Context) -> Se
     made = replace(made, home="tmpfiles.d")
     if name == "run" and asked.value == _UNMERGE:
         note = "what was merged needs its memory again; a rollback merges nothing by itself, ksmd does, over time"
-        return replace(made, impact=Impact.DISRUPTS, undo="nearest", note=note)
+        room = RoomFor(f"{_ROOT}/pages_sharing", context.topology.machine.page_size, "/proc/meminfo")
+        return replace(made, impact=Impact.DISRUPTS, undo="nearest", note=note, guard=room)
     unmerges = section.run is not None and section.run.value == _UNMERGE
     if name in _WHILE_NOTHING_IS_MERGED:
         guard = Zero(f"{_ROOT}/{_WHILE_NOTHING_IS_MERGED[name]}", "pages are merged; run: 2 takes them apart")
@@ -74,4 +76,4 @@ def _setting(name: str, asked: Asked[Any], section: Ksm, context: Context) -> Se
     return made
 
 
-KNOB: Final = Knob(name="ksm", model=Ksm, reads=frozenset(), settings=settings)
+KNOB: Final = Knob(name="ksm", model=Ksm, reads=frozenset({TopologySection.MACHINE}), settings=settings)

@@ -99,7 +99,16 @@ class Zero:
     why: str
 
 
-Guard = Refuse | FitsFree | NotBelow | Unpopulated | Zero
+@dataclass(frozen=True, slots=True)
+class RoomFor:
+    """The number in `file`, times `unit` bytes, must be free in the `meminfo` file's MemFree: the write needs that."""
+
+    file: str
+    unit: int
+    meminfo: str
+
+
+Guard = Refuse | FitsFree | NotBelow | Unpopulated | Zero | RoomFor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

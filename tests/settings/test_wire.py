@@ -16,7 +16,7 @@ from numatune.engine.observe import flat, observe
 from numatune.errors import StateError
 from numatune.settings.codecs import Int
 from numatune.settings.journal import Ack, Intent, Ready, Repaired, RunEnd
-from numatune.settings.model import FitsFree, Impact, NotBelow, Phase, Refuse, Setting, SettingId, Source, Zero
+from numatune.settings.model import FitsFree, Impact, NotBelow, Phase, Refuse, RoomFor, Setting, SettingId, Source, Zero
 from numatune.settings.plan import Action, HostInfo, Plan, ProfileInfo
 from numatune.settings.targets import Fact, KernelFile, Nothing
 from numatune.settings.wire import dumps, from_data, to_data
@@ -51,7 +51,16 @@ def test_a_setting_comes_back(setting: Setting):
 
 
 @pytest.mark.parametrize(
-    "guard", [Refuse("too much"), NotBelow("/x"), FitsFree("/m", 2, "/pool"), Zero("/x", "are left"), None], ids=str
+    "guard",
+    [
+        Refuse("too much"),
+        NotBelow("/x"),
+        FitsFree("/m", 2, "/pool"),
+        Zero("/x", "are left"),
+        RoomFor("/x", 2, "/m"),
+        None,
+    ],
+    ids=str,
 )
 def test_a_guard_comes_back(guard: Any):
     setting = Setting(
