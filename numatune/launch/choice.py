@@ -31,9 +31,9 @@ class Choice:
         if self.own.cpus is not None or policy.cpu == "list":
             return self._listed(devices)
         if self.own.node is not None:
-            return self._at_node(self.own.node)
+            return self._at_node(self.own.node, f"rank {self.seats.process.rank.rank}")
         if devices:
-            each = [self._of_device(one) for one in devices]
+            each = [self._of_seen(place, one) for place, one in enumerate(devices)]
             homes = list(dict.fromkeys(home for _, home in each))
             known = [home for home in homes if home is not None]
             return union(cpus for cpus, _ in each), known if len(known) == len(homes) else []
@@ -66,8 +66,18 @@ class Choice:
         self.notes.make_up("cpus", str(allowed), f"of the list {wanted} no CPU is allowed here: all that are")
         return allowed
 
-    def _at_node(self, node: int) -> Found:
-        topology, rank = self.seats.topology, self.seats.process.rank.rank
+    def _of_seen(self, place: int, one: Seen) -> tuple[CpuSet, int | None]:
+        """Of one of the devices; for a process that drives all of them, where that device's rank is written out."""
+        own = self.seats.policy.ranks.get(place) if self.seats.process.rank.rank is None else None
+        if own is not None and own.cpus is not None:
+            return self._within(own.cpus), self.seats.home(one.address) if own.node is None else own.node
+        if own is not None and own.node is not None:
+            cpus, homes = self._at_node(own.node, f"rank {place}")
+            return cpus, homes[0] if homes else None
+        return self._of_device(one)
+
+    def _at_node(self, node: int, key: str) -> Found:
+        topology = self.seats.topology
         if topology.node(node) is None:
             there = CpuSet(one.id for one in topology.nodes)
             raise LaunchError("node", f"no node {node} here", accepted=f"one of {there}")
@@ -76,7 +86,7 @@ class Choice:
             return self.seats.allowed, []
         if home.id != node:
             self.notes.make_up("node", str(home.id), f"node {node} has no CPUs; the nearest node that has some")
-        return self._unit(f"rank {rank}", home.id, f"node {home.id}, as asked for"), [home.id]
+        return self._unit(key, home.id, f"node {home.id}, as asked for"), [home.id]
 
     def _of_device(self, one: Seen) -> tuple[CpuSet, int | None]:
         """The CPUs and the node of one device."""

@@ -93,7 +93,8 @@ class _Placing:
             reason = "what was inherited is less than the host: split between its own devices, nothing reserved"
             self.notes.say("allowed", f"CPUs {seats.allowed}", reason)
         elif seats.reserved:
-            reason = f"{self.policy.reserve_cores} cores a node for the system and interrupts"
+            cores = "core" if self.policy.reserve_cores == 1 else "cores"
+            reason = f"{self.policy.reserve_cores} {cores} a node for the system and interrupts"
             self.notes.say("reserved", f"CPUs {seats.reserved}", reason)
         crossing = [
             core.cpus

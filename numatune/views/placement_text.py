@@ -9,6 +9,7 @@ from numatune.launch.step import Step
 from numatune.views.columns import columns
 from numatune.views.style import Style
 
+_HANGS = 4
 _HEAD = ("rank", "devices", "node", "CPUs", "memory", "adapters", "environment")
 
 
@@ -18,8 +19,14 @@ def placements(made: Sequence[Placement], style: Style, *, verbose: bool = False
     for one in made:
         steps = [step for step in one.steps if verbose or step.warns]
         if steps:
-            lines += ["", style.paint(_named(one), "bold"), *(f"  {line}" for line in map(step_line, steps))]
+            lines += ["", style.paint(_named(one), "bold"), *(line for step in steps for line in _folded(step, style))]
     return "\n".join(lines)
+
+
+def _folded(step: Step, style: Style) -> list[str]:
+    """A step at this width; what does not fit hangs below it."""
+    first, *rest = style.wrap(step_line(step), _HANGS)
+    return [f"  {first}", *(" " * _HANGS + piece for piece in rest)]
 
 
 def step_line(step: Step) -> str:
