@@ -25,7 +25,9 @@ mount --bind "$1/passwd" /etc/passwd
 mount --bind "$1/shadow" /etc/shadow
 mount -t tmpfs tmpfs /run
 mkdir -m 0755 /run/sshd
-for file in "$1"/values/*; do mount --bind "$file" "$(printf %s "${file##*/}" | tr , /)"; done
+for file in "$1"/values/*; do
+    test ! -e "$file" || mount --bind "$file" "$(printf %s "${file##*/}" | tr , /)"
+done
 """
 _OF_ROOT = "root:*:20000:0:99999:7:::\n"
 
