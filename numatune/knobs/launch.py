@@ -1,4 +1,8 @@
-"""launch: how `numatune run` places the processes that it starts. Apply writes it down for `run`, in one file."""
+"""launch: how `numatune run` places the processes that it starts.
+
+Apply writes the policy to one file, and behind it what plain starts get, worked out for this host and for the profile's
+cpusets. Processes that run stay as they are. docs/launching.md tells each word.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,13 @@ Group = Annotated[str, AfterValidator(_group)]
 
 
 class RankSection(Section):
-    """What is written out for one rank."""
+    """What is written out for one rank: ``{node: 0}``, ``{cpus: 48-63}``.
+
+    device  address, UUID, or index of a visible one
+    node    where it runs; its memory goes there too
+    cpus    exactly these, and nobody else's in exclusive mode
+    memory  nodes for its memory
+    """
 
     device: str | None = None
     node: Node | None = None
@@ -52,7 +62,23 @@ class RankSection(Section):
 
 
 class LaunchSection(Section):
-    """The section. See numatune.launch.policy.Policy for what each key means."""
+    """``{cpu: exclusive, reserve_cores: 2, memory: preferred, ranks: {4: {cpus: 48-63}}}``.
+
+    cpu            node, exclusive, l3, socket, list, none
+    cpus           with cpu: list, for ranks that have none of their own
+    smt            keep both threads of a core, or drop the second
+    reserve_cores  first cores of each node that are left to the system and to interrupts
+    memory         preferred, preferred-many, bind, local, interleave, weighted-interleave, none
+    memory_nodes   where memory goes, instead of to the device's node
+    fallback       what is tried when the kernel refuses memory; cpu-only and none end it
+    strict         anything but what is asked for is an error, and the command does not start
+    on_unknown     warn or fail where nobody knows a device's node
+    widen          start from the CPUs of the cpuset, not from the inherited affinity
+    cgroup         a group to join first
+    thp            keep, madvise, never: transparent hugepages of the process
+    env            variables; cores and cpus are counts; nics: true names the nearest adapters
+    ranks          what is written out by rank
+    """
 
     cpu: Asked[CpuMode] | None = None
     cpus: Asked[CpuSetField] | None = None
