@@ -1,7 +1,8 @@
 """``python -m lab SHAPE``: a machine with this checkout's numatune, and a shell in it; it ends with the shell.
 
 ``up NAME SHAPE`` starts one without numatune that stays until ``down NAME...``, and prints how to reach it as JSON;
-``down`` alone ends all that stay. ``keep`` is what ``up`` leaves running.
+``down`` alone ends all that stay. ``keep`` is what ``up`` leaves running. ``image`` builds what guests are made of, if
+the cache has none.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import subprocess
 import sys
 
 from lab import standing
-from lab.base import LabError, missing
+from lab.base import LabError, locked, missing
+from lab.image import image
 from lab.shapes import SHAPES
 from lab.warm import machine
 
@@ -29,6 +31,9 @@ def main(words: list[str]) -> int:
                 down(names or standing.standing())
             case ["keep", name, shape]:
                 standing.keep(name, shape)
+            case ["image"]:
+                with locked():
+                    image()
             case _:
                 shell(words[0] if words else "nps2")
     except LabError as error:

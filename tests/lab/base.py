@@ -26,7 +26,7 @@ def missing() -> str:
     if os.geteuid() != 0:
         return "building a guest's file system needs root"
     absent = [name for name in COMMANDS if shutil.which(name) is None]
-    return f"not installed: {', '.join(absent)} (make lab installs what it needs)" if absent else ""
+    return f"not installed: {', '.join(absent)} (make .build/apt-lab)" if absent else ""
 
 
 def call(*argv: str, cwd: Path | None = None) -> str:
@@ -52,9 +52,9 @@ def digest_files(paths: Sequence[Path]) -> str:
 
 
 @contextlib.contextmanager
-def locked() -> Iterator[None]:
-    """One process at a time looks at the cache or adds to it."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / "lock").open("w") as lock:
+def locked(name: str = "cache") -> Iterator[None]:
+    """One process at a time looks at this part of the cache or adds to it."""
+    (CACHE / "locks").mkdir(parents=True, exist_ok=True)
+    with (CACHE / "locks" / name).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

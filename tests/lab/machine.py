@@ -13,12 +13,19 @@ from typing import Self
 
 from lab.base import CACHE, LabError, call
 from lab.image import Image, key_pair
+from lab.kernels import DEFAULT
 from lab.qemu import Qemu
 from lab.shapes import Shape
 from lab.ssh import Answer, Ssh
 
 BOOT = 300.0  # seconds; ten to forty are usual, but the real processors may be everybody's
 TAG = "warm"  # a saved state's name inside its disks
+COMMAND_LINE = (
+    *("root=/dev/vda", "rw", "console=ttyS0", "loglevel=4", "systemd.show_status=false"),
+    *("mitigations=off", "lsm=capability", "audit=0"),  # their work is emulated too
+    *("no_timer_check", "tsc=reliable"),  # or the kernel looks at its clock through a device
+    "8250.nr_uarts=1",
+)
 WAY_IN = (
     *("-netdev", "user,id=way-in,hostfwd=tcp:127.0.0.1:0-:22"),
     *("-device", "virtio-net-pci,netdev=way-in,bus=pcie.0,addr=8,romfile="),
@@ -29,20 +36,31 @@ DISKS = (
 )
 
 
-def machine_line(shape: Shape, image: Image) -> list[str]:
+def machine_line(shape: Shape, image: Image, kernel: str) -> list[str]:
     """What decides, besides QEMU itself, whether a saved state fits: all but the port, which is drawn at start."""
-    kernel = ("-kernel", str(image.folder / "vmlinuz"), "-initrd", str(image.folder / "initrd"))
-    command = "root=/dev/vda rw console=ttyS0 loglevel=4 mitigations=off apparmor=0 no_timer_check"
+    # Never KVM: the same machine everywhere. The newest kernels patch their own code in a way that QEMU 7.2 gets wrong
+    # now and then where processors are threads.
+    emulator = ("-accel", f"tcg,thread={'single' if kernel == 'newest' else 'multi'}")
     serial = ("-serial", "file:console.log")
-    return [*shape.arguments(), *DISKS, *WAY_IN, *kernel, "-append", command, *serial]
+    return [
+        *emulator,
+        *shape.arguments(),
+        *DISKS,
+        *WAY_IN,
+        *image.boot(kernel),
+        "-append",
+        " ".join(COMMAND_LINE),
+        *serial,
+    ]
 
 
 class Machine:
     """A guest and its folder of disks, logs and sockets. Use it in a `with`: what it started ends there."""
 
-    def __init__(self, shape: Shape, image: Image) -> None:
+    def __init__(self, shape: Shape, image: Image, kernel: str = DEFAULT) -> None:
         self.shape = shape
         self.image = image
+        self.line = machine_line(shape, image, kernel)
         runs = CACHE / "runs"
         runs.mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix=f"{shape.name}-", dir=runs))
@@ -103,16 +121,22 @@ class Machine:
         part = state.with_suffix(".part")
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
-        copy_disks(self.folder, part)
+        for name in ("disk.qcow2", "nvme.qcow2"):
+            (self.folder / name).rename(part / name)
         for name, text in notes.items():
             (part / name).write_text(text, encoding="utf-8")
         shutil.rmtree(state, ignore_errors=True)
         part.rename(state)
 
-    def restore(self, state: Path, *, plug: bool = True) -> None:
-        """Make it the machine that was saved, whatever has become of this one. `plug` as for boot."""
+    def load(self, state: Path) -> None:
+        """Take what was saved in a folder of the cache; `restore` starts it."""
         self.cut()
-        copy_disks(state, self.folder)
+        for path in state.iterdir():
+            call("cp", "--reflink=auto", "--sparse=always", str(path), str(self.folder))
+
+    def restore(self, *, plug: bool = True) -> None:
+        """Make it the machine that was loaded, whatever has become of it. `plug` as for boot."""
+        self.cut()
         self._start("-loadvm", TAG)
         self.ssh.run(f"date -s @{time.time():.0f}")  # the guest's clock stood still
         if plug:
@@ -163,7 +187,7 @@ class Machine:
             self._qemu = None
 
     def _start(self, *more: str) -> None:
-        self._qemu = Qemu(self.folder, [*machine_line(self.shape, self.image), *more])
+        self._qemu = Qemu(self.folder, [*self.line, *more])
         self._ssh = Ssh(self.folder, self._qemu.forwarded_port(), key_pair())
         try:
             self._ssh.wait(BOOT)
@@ -184,12 +208,6 @@ class Machine:
 
     def _console(self) -> str:
         return (self.folder / "console.log").read_text(encoding="utf-8", errors="replace")[-3000:]
-
-
-def copy_disks(source: Path, target: Path) -> None:
-    """The disks of one folder into another; holes stay holes, and file systems that can share the blocks do."""
-    for name in ("disk.qcow2", "nvme.qcow2"):
-        call("cp", "--reflink=auto", "--sparse=always", str(source / name), str(target / name))
 
 
 def sweep() -> None:

@@ -13,8 +13,9 @@ from typing import Any
 from lab.base import LabError
 
 PATIENCE = 120.0  # seconds for one answer: saving a state on a busy machine takes a while
-MACHINE = ("-nodefaults", "-no-user-config", "-display", "none", "-machine", "q35", "-cpu", "max")
-ACCELERATION = ("-accel", "tcg,thread=multi")  # never KVM: the same machine everywhere
+# A processor without what TCG is slow at or a guest would load drivers for; a board without disks of its own.
+BOARD = ("-cpu", "Nehalem,pdpe1gb=on", "-machine", "q35,sata=off")
+MACHINE = ("-nodefaults", "-no-user-config", "-display", "none", *BOARD)
 
 
 class Qemu:
@@ -26,7 +27,7 @@ class Qemu:
         with theirs, self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [
-                    *("setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", *MACHINE, *ACCELERATION, *arguments),
+                    *("setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", *MACHINE, *arguments),
                     *("-chardev", f"socket,id=monitor,fd={theirs.fileno()}", "-mon", "chardev=monitor,mode=control"),
                 ],
                 cwd=folder,

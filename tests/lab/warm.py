@@ -14,8 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 
 from lab.base import CACHE, CHECKOUT, call, digest, locked
-from lab.image import INSTALLED, Image, image
-from lab.machine import Machine, machine_line, sweep
+from lab.contents import INSTALLED
+from lab.image import image
+from lab.kernels import DEFAULT
+from lab.machine import Machine, sweep
 from lab.shapes import Shape
 
 GUEST = Path(__file__).parent / "guest"
@@ -29,47 +31,50 @@ rm -rf /run/numatune /var/lib/numatune
 MANIFEST = "code.json"  # beside a state's disks: the code in it, path below HOME -> SHA-256
 
 
-def machine(shape: Shape, suite: str = "trixie", *, bare: bool = False) -> Machine:
+def machine(shape: Shape, kernel: str = DEFAULT, *, bare: bool = False) -> Machine:
     """A running machine with this checkout's numatune, as nobody has touched it. The caller ends it: `with`.
 
     A bare one has no numatune.
     """
     with locked():
         sweep()
-        origin = image(suite)
+        origin = image()
         if not any((CACHE / "runs").glob("*")):
-            drop(CACHE / "images", f"{suite}-*", [origin.folder])
-        made = Machine(shape, origin)
-        try:
-            state = ready(made, made.image)
-            made.restore(state)
-        except BaseException:
-            made.close()
-            raise
+            drop(CACHE / "images", "*", [origin.folder])
+        made = Machine(shape, origin, kernel)
     try:
-        if bare:
-            made.ssh.remove([HOME, *INSTALLED])
-        else:
-            renew(made, state, code())
+        name = f"{shape.name}-{kernel}"
+        with locked(name):
+            made.load(ready(made, name))
+        reset(made, bare=bare)
     except BaseException:
         made.close()
         raise
     return made
 
 
-def ready(made: Machine, origin: Image) -> Path:
+def reset(made: Machine, *, bare: bool = False) -> None:
+    """Make a machine, whatever has become of it, what it was when `machine` gave it out; in seconds."""
+    made.restore()
+    if bare:
+        made.ssh.remove([HOME, *INSTALLED])
+    else:
+        renew(made, code())
+
+
+def ready(made: Machine, name: str) -> Path:
     """The folder of the state to restore from; made by way of this machine if the cache has none, or on demand."""
     states = CACHE / "states"
-    line = digest(call("qemu-system-x86_64", "--version"), *machine_line(made.shape, origin), WARM_UP)
-    state = states / f"{made.shape.name}-{line}"
-    drop(states, f"{made.shape.name}-*", [state])
+    state = states / f"{name}-{digest(call('qemu-system-x86_64', '--version'), *made.line, WARM_UP)}"
+    drop(states, f"{name}-*", [state])
     files = code()
     known = state.exists()
     if known and (os.environ.get("LAB_SAVE") != "1" or manifest(state) == hashes(files)):
         return state
     if known:
-        made.restore(state, plug=False)
-        renew(made, state, files)
+        made.load(state)
+        made.restore(plug=False)
+        renew(made, files)
     else:
         made.boot(plug=False)
         made.ssh.unpack(files, HOME)
@@ -78,9 +83,9 @@ def ready(made: Machine, origin: Image) -> Path:
     return state
 
 
-def renew(made: Machine, state: Path, files: Mapping[str, bytes]) -> None:
-    """Make the code in a machine that was restored from this state the one given."""
-    held, wanted = manifest(state), hashes(files)
+def renew(made: Machine, files: Mapping[str, bytes]) -> None:
+    """Make the code in a machine that was just restored the one given."""
+    held, wanted = manifest(made.folder), hashes(files)
     if gone := [*(held.keys() - wanted.keys()), *(folders(held) - folders(wanted))]:
         made.ssh.remove([f"{HOME}/{path}" for path in sorted(gone)])
     if changed := {path: files[path] for path, content in wanted.items() if held.get(path) != content}:
