@@ -17,6 +17,7 @@ _RESTLESS = re.compile(
     r"|fs/binfmt_misc|fs/quota|net/netfilter/|vm/stat_refresh|kernel/core_uses|debug/)"
 )
 """What moves by itself, or whose reading does something."""
+_INTERFACES = re.compile(r"/proc/sys/net/ipv[46]/(?:conf|neigh)/")
 _COUNTERS = {"stats", "pages_collapsed", "full_scans"}
 _MORE = (
     "kernel/mm/ksm/[mru]*_[aprz]*",  # merge_across_nodes, max_page_sharing, use_zero_pages
@@ -45,9 +46,16 @@ def taken() -> Snapshot:
 
 
 def differences(before: Mapping[str, str], after: Mapping[str, str], names: Iterable[str] = ()) -> Snapshot:
-    """Path -> "before -> after" of what is not the same. Groups that no test here has made (`names`) do not count."""
+    """Path -> "before -> after" of what is not the same.
+
+    Groups that no test here has made (`names`) do not count, nor do sysctls of a network interface that came or went.
+    """
     own = tuple(f"{GROUPS}/{name}" for name in names)
-    changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
+    changed = {
+        path
+        for path in {*before, *after}
+        if before.get(path) != after.get(path) and ((path in before and path in after) or not _INTERFACES.match(path))
+    }
     return {
         path: f"{before.get(path, '<none>').strip()} -> {after.get(path, '<none>').strip()}"
         for path in sorted(changed)
