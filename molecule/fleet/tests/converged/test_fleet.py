@@ -16,7 +16,7 @@ POOLS = "cat /sys/devices/system/node/node*/hugepages/hugepages-2048kB/nr_hugepa
 WANTED = {
     "gpu": ("0 0 4 4", "2-3", "2-3"),
     "cpu": ("8", "1", "0"),
-    "superchip": ("4 4 0 0", "1,3", "0-1"),
+    "superchip": ("4 4 0 0", "2-3", "0-1"),
 }
 
 
