@@ -104,7 +104,7 @@ def repair(place: Place) -> str:
             *_environment(place),
             f"ExecStart={_exec(place, 'reapply', '--only', ','.join(RESET_BY_LINKS), '--differences-ok')}",
             f"ExecStart={_exec(place, 'check', '--repair', '--syslog', '--differences-ok')}",
-            f"TimeoutStartSec={START_LIMIT}",
+            "TimeoutStartSec=10min",
         ],
     )
 

@@ -181,9 +181,8 @@ def test_where_a_service_calls_hooks_a_link_that_comes_up_puts_interrupts_back(s
             "service": "systemctl start networkd-dispatcher",
             "apply": APPLY,
             "timer": "systemctl is-enabled numatune-repair.timer || true",
-            "down": f"ip link set {link} down && sleep 2",
-            "scatter": SPREAD,
-            "up": f"ip link set {link} up",
+            "scattered": SPREAD,
+            "flap": f"ip link set {link} down && sleep 1 && ip link set {link} up",
             "placed": PLACED,
             "drift": "numatune drift",
         }
