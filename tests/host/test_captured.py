@@ -243,7 +243,7 @@ def test_a_sparse_member_begins_with_its_hole(tmp_path: Path):
         (b"", "no whole tar archive: empty file"),
         (b"no archive at all, but some text", "no whole tar archive"),
         (packed([member("proc/a", "x" * 600)])[:900], "no whole tar archive: unexpected end of data"),
-        (gzip.compress(packed([member("proc/a", "x")]))[:-20], "no whole tar archive"),
+        (gzip.compress(packed([member("proc/a", "x")]), mtime=0)[:-20], "no whole tar archive"),
         (lzma.compress(packed([member("proc/a", "x")]))[:-20], "no whole tar archive"),
         (packed([member("etc/hosts", "x")]), "neither sys nor proc in this archive"),
         (packed([member("a/proc/x", "x"), member("b/proc/x", "x")]), r"several hosts \(a, b\)"),
