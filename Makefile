@@ -48,6 +48,7 @@ lab: .build/apt-lab  ## a shell in a virtual multi-node machine with this checko
 SCENARIOS ?= default fleet
 GUEST     := 3.13
 molecule: .build/apt-lab .build/molecule/venv/bin/molecule  ## the role on virtual machines, from nothing to nothing (root)
+	rm -rf .build/molecule/numatune-*
 	$(MAKE) --no-print-directory wheelhouse PYTHON=$(GUEST) ARCH=x86_64 DIST=.build/molecule
 	molecule/run $(SCENARIOS)
 
