@@ -31,6 +31,8 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/mypy roles/numatune/library
+	$(VENV)/bin/mypy roles/numatune/action_plugins
 	$(VENV)/bin/lint-imports
 
 unit: $(VENV)/.dev

@@ -13,6 +13,7 @@ import variables
 import yaml
 
 import numatune
+from numatune import api
 from numatune.cli import parser
 
 MODULES = sorted((variables.ROLE / "library").glob("*.py"))
@@ -30,6 +31,7 @@ NOT_FOR_TASKS = {
     "help",
 }
 OTHER_NAMES = {"var": "vars"}
+EXAMPLES = sorted((variables.CHECKOUT / "docs/examples/fleet/profiles").glob("*.yaml"))
 
 
 def assigned(path: Path, name: str) -> Any:
@@ -94,6 +96,11 @@ def test_every_option_of_apply_is_an_option_of_the_module() -> None:
     spec = assigned(variables.ROLE / "library/numatune_profile.py", "ARGUMENTS")
     options = {OTHER_NAMES.get(name, name) for name in apply_options()} - NOT_FOR_TASKS
     assert options <= set(spec), "hand it on in numatune_profile.py, or name it in NOT_FOR_TASKS"
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_profiles_of_the_example_are_profiles(path: Path) -> None:
+    api.load([str(path)])
 
 
 def apply_options() -> set[str]:

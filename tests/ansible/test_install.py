@@ -65,7 +65,7 @@ def test_an_archive_is_the_same_as_its_folder(host: Host, wheelhouse: Path) -> N
     assert not install(host, wheelhouse="/mnt/play/set.tar").changed
 
 
-@pytest.mark.parametrize("broken", ["bin/python", "bin/numatune", ".numatune.json"])
+@pytest.mark.parametrize("broken", ["bin/python3", "bin/numatune", ".numatune.json"])
 def test_what_is_broken_or_unfinished_is_built_anew(host: Host, broken: str) -> None:
     name = current(host)
     host.guest.path(f"{PREFIX}/versions/{name}/{broken}").unlink()

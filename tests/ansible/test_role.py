@@ -139,6 +139,33 @@ def test_a_profile_that_the_role_no_longer_puts_goes_and_one_that_was_there_come
     assert (theirs.read_text(), theirs.stat().st_mode & 0o777) == ("name: theirs\n", 0o600)
 
 
+def test_what_persists_is_shown_written_and_taken_away(bare: Host) -> None:
+    file = "/etc/sysctl.d/zz-numatune.conf"
+    wanted = {"wheelhouse": WHEELHOUSE, "profiles": ["site"], "profile_files": [bare.profile("site", tcp_retries1=7)]}
+    bare.role(**wanted)
+    assert not bare.guest.path(file).exists()
+    # Without systemd nothing applies the set at boot, and the apply says so.
+    kept = {**wanted, "persist": True, "unreached": "warn"}
+    foreseen = bare.role("--check", "--diff", **kept)
+    assert "persist:sysctl.d:\n  # Written by numatune" in foreseen.of("Make the host")["diff"]["after"]
+    assert not bare.guest.path(file).exists()
+    assert bare.role(**kept).of("Make the host")["unreached"] == ["persist:boot"]
+    assert "net.ipv4.tcp_retries1 = 7" in bare.guest.path(file).read_text()
+    assert bare.role(**kept).changed == []
+    bare.role(state="absent")
+    assert bare.written() == []
+
+
+def test_an_apply_is_confirmed_when_the_host_still_answers(host: Host) -> None:
+    wanted = {"wheelhouse": WHEELHOUSE, "profiles": ["site"], "confirm_within": "90s"}
+    files = [host.profile("site", tcp_retries1=7)]
+    played = host.role(profile_files=files, **wanted)
+    assert "Keep what was applied" in played.rows[-1].task
+    assert not host.guest.path("/var/lib/numatune/confirm.json").exists()
+    assert held(host, "tcp_retries1") == "7"
+    assert host.role(profile_files=files, **wanted).changed == []
+
+
 def test_cron_runs_the_check_and_the_line_goes_with_it(host: Host) -> None:
     wanted = {"wheelhouse": WHEELHOUSE, "check_cron": "7 * * * *", "check_action": "repair", "check_syslog": False}
     textfile = "/var/lib/node_exporter/100%.prom"
