@@ -26,18 +26,22 @@ def reapply(host: Host, *, only: Sequence[str] = (), boot: bool = False, wait: f
     """Make the host as the applied set says. The drift that was found, with what was put back marked.
 
     only  these sections alone
-    boot  nothing runs yet: what the last apply had leave to do may be done again, the first time in a boot; and a run
-          that waited for its confirmation when the host went down is taken back first
+    boot  nothing runs yet: what the last apply had leave to do may be done again, the first time in a boot; and what
+          the boot before has left half-way is taken back first. Nothing may be applied after that: there is no row then
     Raises NumatuneError when nothing is applied, UsageError for a section that the set does not have, LockedError,
     TrustError, StateError, and ProfileError where values are worked out anew.
     """
     from numatune.api import drifting
+    from numatune.api.booting import take_back_first
+    from numatune.api.memory import recall
     from numatune.engine import lock, paths
+    from numatune.settings.drift import Drift
 
     with lock.held(paths.lock(host.root), "reapply", wait):
-        if boot:
-            _take_back_unconfirmed(host)
-        found = _Reapply(host, only, boot=boot).run()
+        leave = boot and not recall(host).revived
+        if boot and take_back_first(host, lambda: _Reapply(host, only).note_early()) and recall(host).applied is None:
+            return Drift((), (), stored=True)
+        found = _Reapply(host, only, boot=boot, leave=leave).run()
         if not (only or found.counted or drifting.clean(host)):
             drifting.remember_clean(host)
     return found
@@ -54,15 +58,14 @@ class _Look:
 class _Reapply:
     """One way from a look to the next, with the lock held."""
 
-    def __init__(self, host: Host, only: Sequence[str], *, boot: bool) -> None:
+    def __init__(self, host: Host, only: Sequence[str], *, boot: bool = False, leave: bool = False) -> None:
         from numatune.api import anew
         from numatune.api.memory import recall
         from numatune.engine import applied, paths
 
-        self._host, self._boot = host, boot
+        self._host, self._boot, self._has_leave = host, boot, leave
         self._state = paths.state(host.root)
         self._memory = recall(host, ledger=True)
-        self._has_leave = boot and not self._memory.revived
         self._stored = _stored(self._memory)
         _check_sections(only, self._stored)
         self._anew = anew.why(self._stored, host)
@@ -93,6 +96,10 @@ class _Reapply:
             anew=self._anew,
             rebooted=memory.rebooted() and not memory.revived,
         )
+
+    def note_early(self) -> None:
+        """What is as wanted though nobody has written it in this boot, early boot has set: that is in force."""
+        self._note(self._in_force((), self._changes(), {}))
 
     def _look(self) -> _Look:
         from numatune.engine.drift import compare
@@ -130,11 +137,13 @@ class _Reapply:
         return frozenset(row.setting.id for row in self._stored.rows if row.last and row.last.status in AS_WANTED)
 
     def _in_doubt(self) -> frozenset[SettingId]:
-        """What a run that was cut off in this boot holds: its rollback comes first."""
+        """What a run that was cut off in this boot holds: its rollback comes first. After a rollback was: all."""
         from numatune.api.memory import listed
         from numatune.engine import runs
 
         newest = runs.cut_off(listed(self._host))
+        if newest and newest.start.kind == "rollback":
+            return frozenset(setting.id for setting in self._settings)
         if newest is None or newest.start.boot_id != self._memory.boot_id:
             return frozenset()
         return frozenset(sid for sid, owned in self._memory.ledger.items() if owned.run == newest.number)
@@ -242,22 +251,3 @@ def _check_sections(only: Sequence[str], stored: AppliedSet) -> None:
     for section in only:
         if section not in known:
             raise UsageError("--only", f"nothing of {section!r} is applied", accepted=", ".join(known))
-
-
-def _take_back_unconfirmed(host: Host) -> None:
-    """Take a run back that nobody had confirmed when the host went down: its time is over, and it may be why."""
-    from numatune.api import log
-    from numatune.api.memory import listed
-    from numatune.api.restoring import take_back
-    from numatune.engine import paths, runs, store, when
-    from numatune.engine.boot import boot_id
-    from numatune.settings.applied import Waiting
-
-    path = paths.confirm(paths.state(host.root))
-    waiting = store.load(path, Waiting)
-    if waiting is None or waiting.undone or waiting.boot_id == boot_id(host):
-        return
-    if waiting.run in {run.number for run in runs.to_take_back(listed(host))}:
-        log.line(f"run {waiting.run} was not confirmed before the host was restarted, and is taken back")
-        take_back(host, since=waiting.run)
-    store.save(path, replace(waiting, undone=when.stamp()))

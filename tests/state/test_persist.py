@@ -391,6 +391,17 @@ def test_a_run_that_nobody_confirmed_before_the_reboot_is_taken_back(host: Host)
     assert [run["run"] for run in typed("history", "--json").json["runs"]] == [1, 2, 3]
 
 
+def test_a_first_run_that_nobody_confirmed_leaves_nothing_not_even_what_early_boot_has_set(host: Host) -> None:
+    before = state(host)
+    host.apply(PROFILE, "--persist")
+    waiting = Waiting(1, when.stamp(600), "alice", "boot-1", "systemd", unit="numatune-confirm-1")
+    store.save(str(host.folder / "state" / "confirm.json"), waiting)
+    said = host.reboot()
+    assert said
+    assert (said.code, said.screen) == (0, "")
+    assert different(before, state(host)) == {"/proc/sys/kernel/random/boot_id"}
+
+
 def test_what_an_older_numatune_stored_is_read(host: Host) -> None:
     """Format 1 knew neither what persists nor what a boot has made so again."""
     host.apply()

@@ -134,6 +134,38 @@ def test_killed_while_it_is_taken_away_after_a_reboot(world: World) -> None:
             return
 
 
+def test_a_power_cut_in_a_rollback_then_two_boots(world: World) -> None:
+    """The first boot finishes it: what was taken away would be made again, and be nobody's in the second boot."""
+    before = held(world.kernel)
+    assert typed(*APPLY).code == 0
+    for left in count(0, 2):
+        one = world.copy(f"cut{left}")
+        died = one.killed(left, "rollback", "--yes")
+        for _ in range(2):
+            one.reboot()
+            typed("reapply", "--boot")
+        said = typed("rollback", "--yes")
+        assert (said.code, held(one.kernel)) == (0, before), (left, said)
+        if not died:
+            assert left > 30
+            return
+
+
+def test_a_rollback_that_was_cut_off_is_not_undone(world: World) -> None:
+    assert typed(*APPLY).code == 0
+    for left in count(0, 5):
+        one = world.copy(f"undone{left}")
+        if not one.killed(left, "rollback", "--yes"):
+            assert left > 20
+            return
+        if len(list((one.folder / "state" / "runs").glob("*.jsonl"))) == 1:
+            continue
+        half_way = held(one.kernel)
+        typed("reapply")
+        typed("reapply", "--only", "irq")
+        assert held(one.kernel) == half_way, left
+
+
 def test_a_power_cut_in_an_apply_then_a_boot_then_the_way_back(world: World) -> None:
     """The boot makes the host as the last whole apply says; the run that was cut off can still be taken back."""
     before = held(world.kernel)
