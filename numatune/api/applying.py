@@ -130,11 +130,25 @@ class _Apply:
 
         if left := confirm.waits(paths.confirm(self._state), self._memory.boot_id):
             self._disarm(left)  # by a run that never began: it would take this one back
+        self._tell_older_runs()
         applied.keep_before(self._folder, self._start.run, self._memory.applied)
         applied.reserve(paths.applied(self._state), self._set(self._plan.changes, {}))
         if confirm_within is None:
             return None
         return confirm.arm(paths.confirm(self._state), self._host, self._start, confirm_within)
+
+    def _tell_older_runs(self) -> None:
+        """What this run finds may be theirs though they never wrote that: a boot has worked it out anew."""
+        from numatune.api.memory import listed, recall
+        from numatune.engine import retell, runs
+        from numatune.engine.fold import ours
+
+        if not self._memory.revived:
+            return
+        ledger = recall(self._host, ledger=True).ledger
+        found = [change for change in self._plan.changes if (own := ledger.get(change.setting.id)) and own.also]
+        theirs = [c for c in found if c.seen.text is not None and ours(ledger[c.setting.id], c.seen.text)]
+        retell.held(theirs, ledger, runs.choose(listed(self._host), every=True).runs)
 
     def _execute(self, progress: Progress | None) -> dict[SettingId, Outcome]:
         from numatune.engine.execute import execute

@@ -15,6 +15,7 @@ from numatune.settings.plan import Action
 
 if TYPE_CHECKING:
     from numatune.api.memory import Memory
+    from numatune.engine.runs import Run
     from numatune.host.protocol import Host
     from numatune.settings.applied import AppliedSet
     from numatune.settings.drift import Drift, DriftRow
@@ -73,8 +74,10 @@ class _Reapply:
         self._settings: tuple[Setting, ...] = applied.chosen(settings, only, ())
 
     def run(self) -> Drift:
-        """Look, write, look again; say what is in force in this boot."""
+        """Look, write, look again; say what is in force in this boot, and what outlives it."""
+        from numatune.engine import retell
         from numatune.settings.drift import Drift
+        from numatune.settings.plan import AS_WANTED
 
         before = self._look()
         after: _Look = before
@@ -82,9 +85,12 @@ class _Reapply:
         touched = _touched(before.changes)
         if touched:
             self._note(self._begun(touched))
+            retell.written(_lasting(touched), self._memory.ledger, self._runs())
             outcomes = self._write(before.changes)
             after = self._look()
         self._note(self._in_force(touched, after.changes, outcomes))
+        as_wanted = (change for change in _lasting(after.changes) if change.status in AS_WANTED)
+        retell.held(as_wanted, self._memory.ledger, self._runs())
         again = {row.change.setting.id: row for row in after.rows}
         stored, memory = self._stored, self._memory
         return Drift(
@@ -161,6 +167,13 @@ class _Reapply:
         log.line(f"reapply by {start.who}: {changed} put back{' at boot' if self._boot else ''}")
         return {outcome.id: outcome for outcome in came}
 
+    def _runs(self) -> tuple[Run, ...]:
+        """Those that hold anything."""
+        from numatune.api.memory import listed
+        from numatune.engine import runs
+
+        return runs.choose(listed(self._host), every=True).runs
+
     def _note(self, rows: Iterable[Revived]) -> None:
         """Put what is in force in this boot on disk, unless that says it already."""
         from numatune.engine import paths, revived
@@ -216,6 +229,13 @@ def _touched(changes: Iterable[Change]) -> tuple[Change, ...]:
     todo = {change.setting.id for change in every if change.action is not Action.NONE and not change.held}
     beside = {c.target for change in every if change.setting.id in todo for c in change.setting.companions}
     return tuple(change for change in every if change.setting.id in todo or change.setting.target in beside)
+
+
+def _lasting(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """Those whose values outlive a reboot."""
+    from numatune.engine.drift import outlives_reboot
+
+    return tuple(change for change in changes if outlives_reboot(change.setting.target))
 
 
 def _left_alone(change: Change) -> Change:

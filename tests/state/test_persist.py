@@ -343,6 +343,55 @@ def test_without_an_applied_set_it_says_so(host: Host) -> None:
     assert host.kernel.log == []
 
 
+ANEW = """\
+name: anew
+sysctl: {vm.stat_interval: "{{ 10 + (cpus.online | length) }}"}
+launch: {cpu: exclusive}
+services: {irqbalance: banned}
+irq: {rules: [{match: {class: nic}, cpus: "2"}]}
+"""
+ONE_CPU_LESS = {"/sys/devices/system/cpu/online": "0-6\n"}
+
+
+def test_what_was_worked_out_anew_is_taken_back_in_any_later_boot(host: Host) -> None:
+    """Files outlive the boot that has written them anew; the run that made them is told."""
+    before = state(host)
+    host.apply(ANEW, "--persist")
+    files = {path: text for path, text in host.kernel.state().items() if path.startswith("/etc/")}
+    host._tree.update(ONE_CPU_LESS)  # noqa: SLF001  # a hotplug while it was off
+    host.reboot()
+    assert {path for path, text in files.items() if host.kernel.files.get(path, text) != text}, "else nothing is tested"
+    for _ in range(2):
+        host.reboot()
+        assert typed("drift").code == 0
+    said = typed("rollback", "--yes")
+    assert (said.code, said.err) == (0, "")
+    assert different(before, state(host)) == {"/proc/sys/kernel/random/boot_id", *ONE_CPU_LESS}
+
+
+def test_a_file_that_only_the_host_of_today_needs_is_taken_back_in_any_later_boot(host: Host) -> None:
+    before = state(host)
+    host.apply("name: small\nsysctl: {vm.swappiness: 10}\nlaunch: {when: {cpus: '<8'}, cpu: exclusive}\n", "--persist")
+    assert "/etc/numatune/launch" not in host.kernel.files
+    host._tree.update(ONE_CPU_LESS)  # noqa: SLF001  # a hotplug while it was off
+    host.reboot()
+    assert "/etc/numatune/launch" in host.kernel.files
+    host.reboot()
+    assert typed("rollback", "--yes").code == 0
+    assert different(before, state(host)) == {"/proc/sys/kernel/random/boot_id", *ONE_CPU_LESS}
+
+
+def test_what_was_worked_out_anew_and_then_applied_over_is_given_back_as_it_was_first(host: Host) -> None:
+    before = state(host)
+    host.apply(ANEW, "--persist")
+    host._tree.update(ONE_CPU_LESS)  # noqa: SLF001  # a hotplug while it was off
+    host.reboot()
+    assert host.held("/proc/sys/vm/stat_interval") == "17"
+    assert host.apply("name: other\nsysctl: {vm.stat_interval: 55}\n").code == 0
+    assert typed("rollback", "--all", "--yes").code == 0
+    assert different(before, state(host)) == {"/proc/sys/kernel/random/boot_id", *ONE_CPU_LESS}
+
+
 def watched(host: Host) -> tuple[str, ...]:
     drop_in = "/run/systemd/system.control/inference.slice.d/50-AllowedCPUs.conf"
     return (SWAPPINESS, DEFRAG, MIN_FREE, mask(host), drop_in)
