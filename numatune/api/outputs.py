@@ -86,30 +86,30 @@ def put_page(path: str, text: str) -> None:
 def notify(argv: Sequence[str], document: Mapping[str, object]) -> None:
     """Run a command with a JSON document on its standard input, and wait for it.
 
-    Raises HostError when it cannot be run, says no, or takes too long; then it is ended with all that it started.
+    Raises HostError when it cannot be run, says no, or takes too long; then it is ended with all that it started. Its
+    words go to a file: a pipe would be waited for as long as whatever it has left running holds that open.
     """
     import json
     import signal
     import subprocess
 
-    try:
-        process = subprocess.Popen(  # noqa: S603  # the administrator's own words, without a shell
-            argv,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise HostError("--notify", f"{argv[0]}: {error.strerror}") from error
-    try:
-        _, words = process.communicate(json.dumps(document).encode(), timeout=_NOTIFY_SECONDS)
-    except subprocess.TimeoutExpired as error:
-        raise HostError("--notify", f"{argv[0]} did not end within {_NOTIFY_SECONDS} s") from error
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+    with open(os.memfd_create("notify"), "w+b") as said:  # noqa: PTH123  # there is no path
+        try:
+            process = subprocess.Popen(  # noqa: S603  # the administrator's own words, without a shell
+                argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True
+            )
+        except OSError as error:
+            raise HostError("--notify", f"{argv[0]}: {error.strerror}") from error
+        try:
+            process.communicate(json.dumps(document).encode(), timeout=_NOTIFY_SECONDS)
+        except subprocess.TimeoutExpired as error:
+            raise HostError("--notify", f"{argv[0]} did not end within {_NOTIFY_SECONDS} s") from error
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        said.seek(0)
+        words = said.read()
     if process.returncode:
         last = words[-_TAIL:].decode("utf-8", "replace").strip().splitlines()[-1:]
         raise HostError("--notify", ": ".join([f"{argv[0]} ended with {process.returncode}", *last]))

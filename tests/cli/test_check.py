@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import stat
 import sys
 import syslog
@@ -264,6 +265,27 @@ def test_a_command_that_fails_is_said_and_drift_stays_drift(
     told = typed("check", "--notify", command, "--log", "log")
     assert (told.code, told.out, told.err) == (2, "", f"numatune: --notify: {words}\n")
     assert MOVED in Path("log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("sh -c 'sleep 60 & echo $! > pid'", ""),
+        ("sh -c 'setsid sleep 60 & echo $! > pid; sleep 60'", "numatune: --notify: sh did not end within 1 s\n"),
+    ],
+    ids=["in the background", "in a session of its own"],
+)
+def test_what_a_command_leaves_running_holds_nobody_up(
+    command: str, words: str, move: Move, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("numatune.api.outputs._NOTIFY_SECONDS", 1)
+    move()
+    told = typed("check", "--notify", command)
+    left = int(Path("pid").read_text())
+    try:
+        assert (told.code, told.err, Path(f"/proc/{left}").exists()) == (2, words, True)
+    finally:
+        os.kill(left, signal.SIGKILL)
 
 
 def test_an_output_that_fails_keeps_no_other_from_being_told(move: Move):
