@@ -23,8 +23,16 @@ AFTER = (
 """What sets the same things at boot: it comes first. Units that a host lacks are no trouble in an ordering."""
 
 _NOT_BEFORE = frozenset({"-.slice", "init.scope", "system.slice", "user.slice", *AFTER})
-_HOSTS_OWN = ("systemd-", "dbus", "user-", "user@", "session-")
-"""Groups that the boot unit is in itself, or that it comes after, or that the host's own work is in."""
+_HOSTS_OWN = (
+    *("systemd-", "dbus", "polkit", "user-", "user@", "session-"),
+    *("NetworkManager", "network", "wpa_supplicant", "iwd", "connman", "firewalld", "nftables", "ufw", "iptables"),
+    *("cloud-init", "google-", "rsyslog", "syslog"),
+)
+"""Groups that the boot unit is in itself, or that it comes after, or that the host's own work is in.
+
+tuned comes after the network, and what brings the network up after all of these: before one of them would be a circle,
+which systemd breaks by not starting something.
+"""
 
 START_LIMIT = 120
 """Seconds that a boot waits at most."""

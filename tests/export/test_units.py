@@ -56,6 +56,35 @@ def test_the_boot_unit_comes_after_the_tuners_and_before_the_work() -> None:
     assert not any(key.startswith(("Require", "Binds")) for section in unit.values() for key in section)
 
 
+def test_what_the_tuners_wait_for_makes_no_circle(tmp_path: Path) -> None:
+    """tuned.service says After=network.target dbus.service polkit.service; what brings the network up, Before= it."""
+    program = shutil.which("systemd-analyze")
+    if program is None:
+        pytest.skip("systemd-analyze is not installed")
+    before = (
+        "NetworkManager.service",
+        "networking.service",
+        "polkit.service",
+        "firewalld.service",
+        "cloud-init.service",
+    )
+    stub = f"[Service]\nExecStart={TRUE}\n"
+    files = dict.fromkeys(before, f"[Unit]\nWants=network.target\nBefore=network.target\n{stub}")
+    files["tuned.service"] = f"[Unit]\nAfter=network.target dbus.service polkit.service\n{stub}"
+    files[BOOT] = units.boot(PLACE, [*before, "inference.slice"])
+    files["all.target"] = f"[Unit]\nWants={' '.join(files)}\n"
+    for unit, text in files.items():
+        (tmp_path / unit).write_text(text, encoding="utf-8")
+    ran = subprocess.run(
+        [program, "verify", "--man=no", "all.target"],
+        env={"SYSTEMD_UNIT_PATH": f"{tmp_path}:"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "cycle" not in ran.stderr, ran.stderr
+
+
 def test_the_work_of_the_irq_unit_is_its_stopping() -> None:
     """See the module: a start that is asked for while it works must not be dropped."""
     service = read(EVERY[IRQ])["Service"]
