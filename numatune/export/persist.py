@@ -16,6 +16,7 @@ from numatune.settings.persisted import (
     IRQ,
     NET_QUEUES,
     REPAIR,
+    RESET_BY_LINKS,
     SYSCTL_D,
     TIMER,
     TMPFILES_D,
@@ -27,6 +28,7 @@ from numatune.settings.targets import IrqAffinity, KernelFile, Nothing, OwnedFil
 _SCRIPT = 0o755
 
 NETWORK_MANAGER = "NetworkManager"
+_NO_HOOK = f"after ethtool -L on a link that stays up: numatune reapply --only {','.join(RESET_BY_LINKS)}"
 
 
 def settings(wanted: Sequence[Setting], place: Place) -> tuple[Setting, ...]:
@@ -40,12 +42,11 @@ def notes(wanted: Sequence[Setting], place: Place) -> tuple[str, ...]:
     """What a person should know of it: what puts interrupts back after a link went down and up."""
     if place.forgets or not place.systemd or not _reset_by_links(wanted):
         return ()
-    if place.hooks:
-        named = " and ".join(dict.fromkeys(service for _, service in place.hooks))
-        armed = f"a hook of {named}"
-    else:
+    if not place.hooks:
         armed = f"{TIMER}, every ten minutes: no service here calls hooks"
-    return (f"what puts interrupts back after a link change or ethtool -L: {armed}",)
+        return (f"what puts interrupts back after a link change or ethtool -L: {armed}",)
+    named = " and ".join(dict.fromkeys(service for _, service in place.hooks))
+    return (f"what puts interrupts back when a link comes up: a hook of {named}; {_NO_HOOK}",)
 
 
 def _early(wanted: Sequence[Setting], place: Place) -> Iterator[Setting]:

@@ -104,7 +104,11 @@ def test_hooks_are_scripts_and_unit_files_are_read_again() -> None:
     ("wanted", "where", "told"),
     [
         (EVERY, place(), "numatune-repair.timer, every ten minutes"),
-        (EVERY, place(hooks=(MANAGER, DISPATCHER)), "a hook of NetworkManager and networkd-dispatcher"),
+        (
+            EVERY,
+            place(hooks=(MANAGER, DISPATCHER)),
+            "when a link comes up: a hook of NetworkManager and networkd-dispatcher; after ethtool -L",
+        ),
         ((SYSCTL,), place(), ""),
         (EVERY, place(systemd=False), ""),
     ],
