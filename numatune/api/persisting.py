@@ -48,7 +48,8 @@ def program(request: Request, memory: Memory, reader: Reader) -> tuple[str, ...]
         raise UsageError("--persist", f"the host below {reader.root} does not boot this numatune", hint=hint)
     stays = _is_there(stored) if request.persist is None else _same(stored, called)
     chosen = stored if stays else called
-    _check(chosen[0])
+    for path in (chosen[0],) if stays else (chosen[0], *_behind()):
+        _check(path)
     return chosen
 
 
@@ -155,6 +156,13 @@ def _called() -> tuple[str, ...]:
     if os.path.basename(path) == _NAME and os.access(path, os.X_OK):  # noqa: PTH119  # as above
         return (path,)
     return (sys.executable, "-P", "-m", _NAME)
+
+
+def _behind() -> tuple[str, ...]:
+    """What a command of that name is only the door to: the interpreter, and the code that it finds."""
+    import numatune
+
+    return (sys.executable, numatune.__file__)
 
 
 def _is_there(argv: tuple[str, ...]) -> bool:

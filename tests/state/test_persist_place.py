@@ -12,6 +12,7 @@ from fakes.kernel import FakeKernel
 from fakes.systemd import Systemd
 from fakes.trees import host_tree
 
+import numatune
 from numatune.api.persisting import forgets, place
 from numatune.host.local import LocalHost
 from numatune.settings.persisted import BOOT, SYSCTL_D, UNITS
@@ -181,6 +182,22 @@ def test_a_program_that_others_can_write_is_refused(kernel: FakeKernel, install:
     )
     assert "can be written by others (mode 0777)" in said.err
     assert "or install numatune where only root can write" in said.err
+    assert kernel.log == []
+
+
+@pytest.mark.parametrize("part", ["interpreter", "code"])
+def test_what_is_behind_a_command_is_refused_too(
+    part: str, kernel: FakeKernel, install: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root's own script, with an interpreter or a package below the home of somebody else."""
+    install("command")
+    theirs = tmp_path / "theirs"
+    theirs.write_text("", encoding="utf-8")
+    theirs.chmod(0o666)
+    monkeypatch.setattr(*{"interpreter": (sys, "executable"), "code": (numatune, "__file__")}[part], str(theirs))
+    said = typed("apply", "p.yaml", "--yes", "--persist")
+    assert said.code == 1
+    assert said.err.startswith(f"numatune: --persist: every boot would run {theirs} as root")
     assert kernel.log == []
 
 
