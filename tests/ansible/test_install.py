@@ -74,6 +74,17 @@ def test_what_is_broken_or_unfinished_is_built_anew(host: Host, broken: str) -> 
     assert not install(host, wheelhouse=WHEELHOUSE).changed
 
 
+def test_a_version_in_use_is_not_taken_apart_for_another_python_of_that_name(bare: Host, index: str) -> None:
+    wanted: Json = {"version": numatune.__version__, "index_url": index}
+    first = install(bare, **wanted).of("install")["version"]
+    install(bare, python="python3.13", code=2, **{**wanted, "index_url": "file:///no/such/index"})
+    assert f"numatune {numatune.__version__} " in bare.guest.run(LINK, "--version")
+    second = install(bare, python="python3.13", **wanted).of("install")
+    assert (second["previous"], current(bare)) == (first, second["version"])
+    assert not install(bare, python="python3.13", **wanted).changed
+    assert install(bare, **wanted).of("install")["version"] == first
+
+
 def test_a_file_in_the_place_of_the_link_is_left_alone(bare: Host) -> None:
     bare.guest.path(LINK).write_text("somebody's\n")
     assert f"{LINK} is no symlink" in install(bare, wheelhouse=WHEELHOUSE, code=2).failure

@@ -11,7 +11,8 @@ description:
   - Makes C(PREFIX/versions/NAME), a virtual environment, and then switches C(PREFIX/current) to it in one step. NAME is
     numatune's version, the Python's, and for a file eight digits of its hash, so that a rebuilt wheel is a new version.
   - The version that was current before stays, older ones go. Naming the earlier one again switches back.
-  - A version that an earlier task did not finish, or that no longer starts, is built anew.
+  - A version that an earlier task did not finish, or that no longer starts, is built anew. One that is in use and works is
+    never taken apart; where another Python would have the same NAME, its folder ends in C(-b).
   - Files of the controller are hashed there and sent only where the host needs them.
 options:
   state:
@@ -225,9 +226,11 @@ class Installation:
         return self.current.resolve().name if self.current.is_symlink() else ""
 
     def name(self, python: str) -> str:
-        """Name of the folder of what is asked for."""
+        """Name of the folder of what is asked for; another where a version in use has it and works."""
         digest = self.params["digest"]
-        return f"{self.params['version']}-py{python}" + (f"-{digest[:8]}" if digest else "")
+        name = f"{self.params['version']}-py{python}" + (f"-{digest[:8]}" if digest else "")
+        in_use = name == self.current_name() and self.marker(name) and self.starts(name)
+        return f"{name}-b" if in_use else name
 
     def marker(self, name: str) -> dict[str, str]:
         """What was noted at the end of a version's installation; empty: it was not finished."""
