@@ -11,8 +11,8 @@ description:
   - Makes C(PREFIX/versions/NAME), a virtual environment, and then switches C(PREFIX/current) to it in one step. NAME is
     numatune's version, the Python's, and for a file eight digits of its hash, so that a rebuilt wheel is a new version.
   - The version that was current before stays, older ones go. Naming the earlier one again switches back.
-  - A version that an earlier task did not finish, or that no longer starts, is built anew. One that is in use and works is
-    never taken apart; where another Python would have the same NAME, its folder ends in C(-b).
+  - A version that an earlier task did not finish, or that no longer starts, is built anew. One that is in use and works
+    is never taken apart; where another Python would have the same NAME, its folder ends in C(-b).
   - Files of the controller are hashed there and sent only where the host needs them.
 options:
   state:
