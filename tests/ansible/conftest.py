@@ -22,9 +22,10 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def wheelhouse(root: Path) -> Path:
+def wheelhouse(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive, and the folder that it was made from beside it."""
     del root  # skipped where there is none
-    return debian.wheelhouse()
+    return debian.wheelhouse(tmp_path_factory.mktemp("wheelhouse"))
 
 
 @pytest.fixture(scope="session")

@@ -62,8 +62,8 @@ def root() -> Path:
     return made
 
 
-def wheelhouse() -> Path:
-    """The archive that `make wheelhouse` makes of this checkout for the root's Python, anew when the code changes."""
+def wheelhouse(copy: Path) -> Path:
+    """What `make wheelhouse` makes of this checkout for the root's Python, anew when the code changes; as a copy."""
     sources = [path for room in ("numatune", "profiles") for path in sorted((CHECKOUT / room).rglob("*"))]
     files = [path for path in sources if path.is_file() and path.suffix != ".pyc"]
     with locked():
@@ -73,7 +73,8 @@ def wheelhouse() -> Path:
                 shutil.rmtree(old)
             words = (f"PYTHON={PYTHON}", f"ARCH={platform.machine()}", f"DIST={folder}")
             call("make", "--no-print-directory", "-C", str(CHECKOUT), "wheelhouse", *words)
-        (archive,) = folder.glob("*.tar")
+        shutil.copytree(folder, copy, dirs_exist_ok=True)
+    (archive,) = copy.glob("*.tar")
     return archive
 
 

@@ -36,6 +36,7 @@ ROW = {
     "restart_needed": [],
     "optional": None,
     "conflicts": [],
+    "not_reached": [],
 }
 OUTCOME = {"before": None, "changed": False, "errno": None}
 SCHEMA = json.loads(plan_json.schema())

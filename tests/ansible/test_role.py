@@ -106,6 +106,10 @@ def test_absent_keeps_the_state_where_something_could_not_be_given_back(spared: 
     assert not spared.guest.path("/opt/numatune").exists()
     assert not spared.guest.path("/usr/local/bin/numatune").is_symlink()
     assert list(spared.guest.path("/var/lib/numatune/runs").iterdir())
+    again = spared.role(state="absent", unreached="warn")
+    assert again.changed == spared.role("--check", state="absent").changed == []
+    assert any("install it first" in warning for warning in again.warnings)
+    assert list(spared.guest.path("/var/lib/numatune/runs").iterdir())
 
 
 def test_what_cannot_be_reached_fails_or_warns(host: Host) -> None:
@@ -164,6 +168,15 @@ def test_an_apply_is_confirmed_when_the_host_still_answers(host: Host) -> None:
     assert not host.guest.path("/var/lib/numatune/confirm.json").exists()
     assert held(host, "tcp_retries1") == "7"
     assert host.role(profile_files=files, **wanted).changed == []
+
+
+def test_a_host_that_waits_for_a_reboot_is_rebooted_when_asked_also_after_the_apply(host: Host) -> None:
+    (host.folder / "site.yaml").write_text("name: site\nkernel_cmdline: {require: [numatune.nothing=1]}\n")
+    wanted = {"wheelhouse": WHEELHOUSE, "profiles": ["site"], "profile_files": ["/mnt/play/site.yaml"]}
+    assert host.role(**wanted).of("Make the host")["reboot_required"] is True
+    assert host.role(**wanted).changed == []
+    # Ansible refuses this to a play on its own host, and so tells that it was asked.
+    assert "would reboot the control node" in host.role(reboot=True, code=2, **wanted).failure
 
 
 def test_cron_runs_the_check_and_the_line_goes_with_it(host: Host) -> None:
