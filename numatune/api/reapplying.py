@@ -209,6 +209,27 @@ class _Reapply:
                 continue
             elif change.status in AS_WANTED and seen.text is not None:
                 yield Revived(sid, self._run(sid), held=seen.text, identity=seen.identity)
+        if memory.rebooted():
+            yield from self._given_back_before()
+
+    def _given_back_before(self) -> Iterator[Revived]:
+        """What the set no longer wants, and a boot has left as the apply had: whose rollback wants it again."""
+        from numatune.engine.drift import outlives_reboot
+        from numatune.engine.fold import ours
+        from numatune.engine.observe import flat, observe
+
+        memory = self._memory
+        wanted = {setting.id for setting in flat((*self._stored.settings, *self._settings))}
+        dropped = {
+            sid: owned
+            for sid, owned in memory.ledger.items()
+            if sid not in wanted and sid not in memory.revived and not (owned.in_doubt or owned.coupled)
+        }
+        seen = observe((owned.setting for owned in dropped.values()), self._host, name_conflicts=False)
+        for sid, owned in dropped.items():
+            now = seen[sid]
+            if now.text is not None and not outlives_reboot(owned.setting.target) and ours(owned, now.text):
+                yield Revived(sid, owned.run, held=now.text, identity=now.identity)
 
     def _row(self, change: Change) -> Revived:
         """Whose it is; where no run knows what was there before, what a rollback gives back."""

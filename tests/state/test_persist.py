@@ -256,6 +256,18 @@ def test_several_runs_go_one_by_one_after_a_reboot(host: Host) -> None:
     assert there(host) == []
 
 
+def test_what_a_run_no_longer_wanted_comes_back_with_it_after_a_reboot(host: Host) -> None:
+    host.apply("name: two\nsysctl: {vm.swappiness: 10, vm.stat_interval: 20}\n", "--persist")
+    host.apply(QUIET.replace("10", "20"))
+    host.reboot()
+    assert host.held("/proc/sys/vm/stat_interval") == "1"
+    assert typed("rollback", "--yes").code == 0
+    assert (host.held(SWAPPINESS), host.held("/proc/sys/vm/stat_interval")) == ("10", "20")
+    assert typed("drift").screen == ""
+    assert typed("rollback", "--yes").code == 0
+    assert (host.held(SWAPPINESS), host.held("/proc/sys/vm/stat_interval")) == ("60", "1")
+
+
 def test_after_a_reboot_what_somebody_moves_is_found_and_put_back(host: Host) -> None:
     host.apply(PROFILE, "--persist")
     host.reboot()
