@@ -246,12 +246,13 @@ def not_installed(module: AnsibleModule) -> None:
     result = result_of([], installed=False)
     if module.params["state"] == "absent":
         applied = (STATE / "applied.json").exists()
-        if applied and not module.check_mode:
-            module.fail_json(
-                msg=f"{STATE} tells of an applied profile, but numatune is not there to take it back: install it first",
-                **result,
-            )
-        module.exit_json(changed=applied, complete=not applied, **result)
+        result["complete"] = not applied
+        if applied:
+            told = f"{STATE} tells of an applied profile, but numatune is not there to take it back: install it first"
+            if not module.check_mode:
+                unreached(module, told, result)
+            module.warn(told)
+        module.exit_json(changed=False, **result)
     if not module.check_mode:
         module.fail_json(msg=f"no {module.params['executable']} on this host: install numatune first", **result)
     names = ", ".join(module.params["profiles"])
@@ -310,7 +311,7 @@ def apply(module: AnsibleModule, program: str) -> None:
 
 def second_opinion(module: AnsibleModule, program: str, result: Result) -> None:
     """Fail where `numatune verify` sees a difference that the apply did not tell of."""
-    _, told = ask(module, [program, "verify"])
+    _, told = ask(module, [program, "verify", *sections(module.params)])
     known = set(result["unreached"])
     wrong = [row for row in told["settings"] if counts(row) and row["id"] not in known]
     result["verified"] = not wrong
@@ -341,8 +342,7 @@ def words(params: dict[str, Any]) -> list[str]:
     made = list(params["profiles"])
     for name, value in sorted(params["vars"].items()):
         made += ["--var", f"{name}={spelled(value)}"]
-    for option in ("only", "skip"):
-        made += [f"--{option}", ",".join(params[option])] if params[option] else []
+    made += sections(params)
     for setting in params["allow_unsafe"]:
         made += ["--allow-unsafe", setting]
     for option in ("allow_disruption", "allow_debugfs", "retry", "add", "keep_released"):
@@ -350,6 +350,11 @@ def words(params: dict[str, Any]) -> list[str]:
     if params["persist"] is not None:
         made.append("--persist" if params["persist"] else "--no-persist")
     return made
+
+
+def sections(params: dict[str, Any]) -> list[str]:
+    """The part of the profiles that is meant; no word is all of them."""
+    return [word for option in ("only", "skip") if params[option] for word in (f"--{option}", ",".join(params[option]))]
 
 
 def spelled(value: object) -> str:
