@@ -54,10 +54,11 @@ molecule: .build/apt-lab .build/molecule/venv/bin/molecule  ## the role on virtu
 	$(MAKE) --no-print-directory wheelhouse PYTHON=$(GUEST) ARCH=x86_64 DIST=.build/molecule
 	molecule/run $(SCENARIOS)
 
-# PYTHON is the hosts' here, a version. pip's tags are of glibc 2.28 and older: RHEL 8, Debian 10, Ubuntu 20.04 and later.
+# PYTHON is the hosts' here, a version or a name (3.12, python3.12). pip's tags are of glibc 2.28 and older:
+# RHEL 8, Debian 10, Ubuntu 20.04 and later.
 ARCH ?= x86_64
 DIST ?= dist
-FOR   = $(or $(filter 3.%,$(PYTHON)),$(shell $(OWN) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
+FOR   = $(or $(filter 3.%,$(patsubst python%,%,$(notdir $(PYTHON)))),$(shell $(OWN) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 SET   = $(shell sed -n 's/^version = "\(.*\)"/numatune-\1/p' pyproject.toml)-cp$(subst .,,$(FOR))-$(ARCH)
 TAGS  = $(foreach glibc,2014 _2_17 _2_28,--platform manylinux$(glibc)_$(ARCH))
 wheelhouse: .build/pip/bin/pip  ## all wheels for hosts without a network (PYTHON=3.13 ARCH=x86_64|aarch64)
