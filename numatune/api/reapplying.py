@@ -15,7 +15,6 @@ from numatune.settings.plan import Action
 
 if TYPE_CHECKING:
     from numatune.api.memory import Memory
-    from numatune.engine.runs import Run
     from numatune.host.protocol import Host
     from numatune.settings.applied import AppliedSet
     from numatune.settings.drift import Drift, DriftRow
@@ -61,13 +60,15 @@ class _Reapply:
 
     def __init__(self, host: Host, only: Sequence[str], *, boot: bool = False, leave: bool = False) -> None:
         from numatune.api import anew
-        from numatune.api.memory import recall
-        from numatune.engine import applied, paths
+        from numatune.api.memory import listed, recall
+        from numatune.engine import applied, paths, runs
 
         self._host, self._boot, self._has_leave = host, boot, leave
         self._state = paths.state(host.root)
         self._memory = recall(host, ledger=True)
         self._stored = _stored(self._memory)
+        chosen = runs.choose(listed(host), every=True)
+        self._runs, self._newest = chosen.runs, max(chosen.numbers, default=self._stored.run)
         _check_sections(only, self._stored)
         self._anew = anew.why(self._stored, host)
         settings = anew.settings(self._stored, host) if self._anew else self._stored.settings
@@ -85,12 +86,12 @@ class _Reapply:
         touched = _touched(before.changes)
         if touched:
             self._note(self._begun(touched))
-            retell.written(_lasting(touched), self._memory.ledger, self._runs())
+            retell.written(_lasting(touched), self._memory.ledger, self._runs)
             outcomes = self._write(before.changes)
             after = self._look()
         self._note(self._in_force(touched, after.changes, outcomes))
         as_wanted = (change for change in _lasting(after.changes) if change.status in AS_WANTED)
-        retell.held(as_wanted, self._memory.ledger, self._runs())
+        retell.held(as_wanted, self._memory.ledger, self._runs)
         again = {row.change.setting.id: row for row in after.rows}
         stored, memory = self._stored, self._memory
         return Drift(
@@ -167,13 +168,6 @@ class _Reapply:
         log.line(f"reapply by {start.who}: {changed} put back{' at boot' if self._boot else ''}")
         return {outcome.id: outcome for outcome in came}
 
-    def _runs(self) -> tuple[Run, ...]:
-        """Those that hold anything."""
-        from numatune.api.memory import listed
-        from numatune.engine import runs
-
-        return runs.choose(listed(self._host), every=True).runs
-
     def _note(self, rows: Iterable[Revived]) -> None:
         """Put what is in force in this boot on disk, unless that says it already."""
         from numatune.engine import paths, revived
@@ -240,8 +234,9 @@ class _Reapply:
         return Revived(sid, self._run(sid), missing=setting, original=change.seen.text)
 
     def _run(self, sid: SettingId) -> int:
+        """Who holds it; of what no run has written, the newest run that a rollback can name."""
         owned = self._memory.ledger.get(sid)
-        return owned.run if owned else self._stored.run
+        return owned.run if owned else self._newest
 
 
 def _touched(changes: Iterable[Change]) -> tuple[Change, ...]:

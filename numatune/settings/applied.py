@@ -84,7 +84,7 @@ class AppliedSet:
 class Revived:
     """A setting that is in force again since this boot: a rollback of the run that holds it gives its original back.
 
-    run       the newest run that holds it; of one that no run had to write, the newest run of the set
+    run       the newest run that holds it; of one that no run had to write, the newest that can be taken back
     held      what the host held once all was written; None: begun and never read, or refused
     writes    what was begun; () once it was read
     missing   no run has it, so that what was there in this boot is the original: that setting, and its original

@@ -305,6 +305,21 @@ def test_what_the_apply_found_as_wanted_and_a_boot_had_to_write_goes_back_too(ma
     assert there(host) == []
 
 
+def test_it_goes_back_also_when_the_newest_run_is_a_rollback(make: Make) -> None:
+    host = make(tree={"/proc/sys/vm/stat_interval": "10\n"})
+    text = 'name: p\nsysctl: {vm.stat_interval: ">= 10", vm.swappiness: 10}\n'
+    host.apply(text, "--persist")
+    host.apply(text.replace("10}", "20}"))
+    typed("rollback", "--yes")
+    host.reboot()
+    assert host.apply(text, "--json").json["run"] is None
+    host._tree["/proc/sys/vm/stat_interval"] = "1\n"  # noqa: SLF001  # whoever had set it does no longer
+    host.reboot()
+    assert host.held("/proc/sys/vm/stat_interval") == "10"
+    assert typed("rollback", "--yes").code == 0
+    assert host.held("/proc/sys/vm/stat_interval") == "1"
+
+
 def test_a_deleted_file_of_ours_is_drift(host: Host) -> None:
     host.apply(PROFILE, "--persist")
     host.kernel.remove(UDEV_RULES)
