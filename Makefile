@@ -12,10 +12,10 @@ PIP     := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 APT     := DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0
 
 .DEFAULT_GOAL := help
-.PHONY: help apply plan test lint unit bench lab molecule wheelhouse clean
+.PHONY: help apply plan test lint image unit bench lab lab-matrix molecule wheelhouse clean
 
 help:  ## show this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 apply: $(VENV)/.runtime  ## tune this host: diff, apply, verify (PROFILE=llm-inference)
 	$(RUN) apply $(PROFILE) --yes --differences-ok
@@ -25,7 +25,15 @@ apply: $(VENV)/.runtime  ## tune this host: diff, apply, verify (PROFILE=llm-inf
 plan: $(VENV)/.runtime  ## show what apply would do, without doing it
 	$(RUN) plan $(PROFILE) --differences-ok
 
-test: .build/apt .build/sshd lint unit  ## everything: style, types, import contracts, units, live kernel, captures
+# LAB=0 leaves the virtual machines out; their tests are then skipped, as they are without root or QEMU.
+# JOBS: test files at once, each with at most one machine of 2 GiB. Style is looked at while the guests' image is built.
+LAB  ?= 1
+JOBS ?= 2
+export LAB
+test: .build/apt .build/sshd  ## everything: style, types, import contracts, units, live kernel, captures, lab (LAB=0: no lab)
+	@test "$(LAB)" = 0 || $(MAKE) --no-print-directory .build/apt-lab || true
+	$(MAKE) --no-print-directory --jobs 2 --output-sync lint image
+	$(MAKE) --no-print-directory unit
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
@@ -35,8 +43,11 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/mypy roles/numatune/action_plugins
 	$(VENV)/bin/lint-imports
 
+image:
+	@test "$(LAB)" = 0 || PYTHONPATH=tests $(OWN) -m lab image || true
+
 unit: $(VENV)/.dev
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile
 
 bench: $(VENV)/.dev  ## ratios of one run against TuneD and Ansible (root; installs both, changes nothing)
 	$(VENV)/bin/python tests/bench/start.py
@@ -45,6 +56,9 @@ bench: $(VENV)/.dev  ## ratios of one run against TuneD and Ansible (root; insta
 SHAPE ?= nps2
 lab: .build/apt-lab  ## a shell in a virtual multi-node machine with this checkout's numatune (SHAPE=nps2; root)
 	@PYTHONPATH=tests $(PYTHON) -m lab $(SHAPE)
+
+lab-matrix: .build/apt-lab $(VENV)/.dev  ## every shape with every kernel (root; not part of make test)
+	LAB=1 LAB_MATRIX=1 $(VENV)/bin/python -m pytest --numprocesses $(JOBS) tests/lab/test_shapes.py
 
 # GUEST: the Python of the lab's machines.
 SCENARIOS ?= default fleet
@@ -116,7 +130,7 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/.runtime
 	    for file in *.deb; do test ! -e $$file || dpkg-deb -x $$file . ; done; rm -f *.deb; fi
 	@touch $@
 
-# The lab's own: QEMU, and what builds a guest's disk. `make test` does not need them.
+# The lab's own: QEMU, and what builds a guest's disk.
 .build/apt-lab:
 	@mkdir -p .build
 	@test "$$(id -u)" = 0 || { echo "the lab needs root: it builds a guest's file system" >&2; exit 1; }
