@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 import zipfile
 from pathlib import Path
@@ -139,6 +140,16 @@ def test_a_wheelhouse_for_another_python_is_told_apart(bare: Host, wheelhouse: P
     failure = install(bare, wheelhouse="/mnt/play/other", code=2).failure
     assert "no Python 3.12 with venv and ensurepip on this host" in failure
     assert "python3.12 python3.12-venv could not be installed" in failure
+
+
+def test_a_wheelhouse_for_another_machine_is_told_apart(bare: Host, wheelhouse: Path) -> None:
+    folder = bare.folder / "other"
+    folder.mkdir()
+    for wheel in wheelhouse.with_suffix("").glob("*.whl"):
+        (folder / wheel.name.replace(platform.machine(), "s390x")).write_bytes(wheel.read_bytes())
+    failure = install(bare, wheelhouse="/mnt/play/other", code=2).failure
+    assert f"this host is {platform.machine()}, and the wheelhouse has" in failure
+    assert not bare.guest.path(f"{PREFIX}/current").is_symlink()
 
 
 def test_a_python_that_is_too_old_is_not_taken(bare: Host) -> None:

@@ -263,11 +263,12 @@ class Installation:
     def build(self, name: str, python: str) -> None:
         """Make a version's virtual environment where it will stay: its programs name their folder."""
         folder = self.versions / name
+        install = self.pip(folder)
         if folder.exists():
             shutil.rmtree(folder)
         self.versions.mkdir(exist_ok=True)
         self.run([python, "-I", "-m", "venv", str(folder)], "no virtual environment could be made")
-        self.run(self.pip(folder), "pip could not install numatune", self.index())
+        self.run(install, "pip could not install numatune", self.index())
         if not self.starts(name):
             raise FailedError(f"{folder}/bin/numatune does not start, or is not {self.params['version']}")
         noted = {key: self.params[key] for key in ("version", "digest")}
@@ -303,6 +304,10 @@ class Installation:
                 if data and member.name.endswith(".whl"):
                     with (folder / Path(member.name).name).open("wb") as file:
                         shutil.copyfileobj(data, file)
+        bound = [wheel.stem for wheel in folder.glob("*.whl") if not wheel.stem.endswith("-any")]
+        machine = platform.machine()
+        if bound and not any(name.endswith(f"_{machine}") for name in bound):
+            raise FailedError(f"this host is {machine}, and the wheelhouse has {min(bound)}: name one for {machine}")
         return folder
 
     def run(self, argv: list[str], failed: str, environment: dict[str, str] | None = None) -> None:
