@@ -1,7 +1,9 @@
 """What a boot takes back before it makes the host as applied: what the boot before has left half-way.
 
-A run that waited for its confirmation when the host went down: its time is over, and it may be why. A rollback that was
-cut off: somebody had asked for it, and what it has given back already is not to be made so again.
+A run that waited for its confirmation when the host went down: its time is over, and it may be why. An apply that was
+cut off: the boot makes the host as the last whole apply says, and what it writes anew would be neither run's in the
+boot after that. A rollback that was cut off: somebody had asked for it, and what it has given back is not to be made so
+again.
 """
 
 from __future__ import annotations
@@ -45,15 +47,20 @@ def _half_way(host: Host, waiting: Waiting | None) -> Iterator[tuple[int, str]]:
     """The oldest run that each of them is about, and what to say of it."""
     from numatune.api.memory import listed
     from numatune.engine import runs
+    from numatune.engine.boot import boot_id
 
     known = listed(host)
     stack = {run.number for run in runs.to_take_back(known)}
     if waiting and waiting.run in stack:
         yield waiting.run, f"run {waiting.run} was not confirmed before the host was restarted, and is taken back"
     newest = runs.cut_off(known)
-    undoes = stack & set(newest.start.undoes) if newest and newest.start.kind == "rollback" else set()
-    if newest and undoes:
-        yield min(undoes), f"rollback {newest.number} was cut off before the host was restarted, and is finished"
+    if newest is None or newest.start.boot_id == boot_id(host):
+        return
+    cut_off = f"{newest.number} was cut off before the host was restarted, and is"
+    if newest.number in stack:
+        yield newest.number, f"run {cut_off} taken back"
+    elif undoes := stack & set(newest.start.undoes):
+        yield min(undoes), f"rollback {cut_off} finished"
 
 
 def _unconfirmed(path: str, host: Host) -> Waiting | None:

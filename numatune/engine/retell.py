@@ -27,9 +27,9 @@ def held(changes: Iterable[Change], ledger: Ledger, known: Iterable[runs.Run]) -
         setting, now = change.setting, change.seen
         owned = ledger.get(setting.id)
         run = ended.get(owned.run) if owned else None
-        if owned is None or run is None or owned.held is None or now.text is None:
+        if owned is None or run is None or now.text is None:
             continue
-        if not agree(setting.codec, owned.held, now.text):
+        if owned.held is None or not agree(setting.codec, owned.held, now.text):
             seq = _intents(run)[setting.id].seq
             journal.note(run.path, Ack(seq, 0, now.text, final=True, identity=now.identity))
 
