@@ -182,7 +182,9 @@ def test_a_host_that_waits_for_a_reboot_is_rebooted_when_asked_also_after_the_ap
 def test_cron_runs_the_check_and_the_line_goes_with_it(host: Host) -> None:
     wanted = {"wheelhouse": WHEELHOUSE, "check_cron": "7 * * * *", "check_action": "repair", "check_syslog": False}
     textfile = "/var/lib/node_exporter/100%.prom"
-    host.role(check="cron", check_textfile=textfile, check_notify="/usr/bin/page me", check_delay="", **wanted)
+    told = {"check_textfile": textfile, "check_notify": "/usr/bin/page me", "check_delay": ""}
+    played = host.role(check="cron", **told, **wanted)
+    assert f"{textfile} cannot be written: there is no folder /var/lib/node_exporter" in played.warnings
     line = host.guest.path("/etc/cron.d/numatune-check").read_text().splitlines()[-1]
     program = "/opt/numatune/current/bin/numatune"
     words = r"--textfile /var/lib/node_exporter/100\%.prom --notify '/usr/bin/page me'"

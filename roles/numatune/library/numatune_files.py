@@ -111,6 +111,9 @@ def main() -> None:
         manifest.forget(set(manifest.originals) - set(wanted), made)
     if any(path.parent == CRON for path in wanted) and not has_cron(module):
         module.warn(f"no cron on this host looks into {CRON}: install one, or use a timer")
+    for path in made:
+        if not path.parent.is_dir():
+            module.warn(f"{path} cannot be written: there is no folder {path.parent}")
     module.exit_json(changed=bool(differing or started), paths=[str(path) for path in sorted(differing)], diff=diff)
 
 
