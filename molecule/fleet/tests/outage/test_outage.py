@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from testinfra.host import Host
 
-testinfra_hosts = ["ansible://all:!split"]
+testinfra_hosts = ["ansible://cpu", "ansible://superchip"]
 
 
 def test_the_new_value_is_there_and_nothing_else_has_moved(host: Host) -> None:
