@@ -29,7 +29,7 @@ def reapply(host: Host, *, only: Sequence[str] = (), boot: bool = False, wait: f
     boot  nothing runs yet: what the last apply had leave to do may be done again, the first time in a boot; and what
           the boot before has left half-way is taken back first. Nothing may be applied after that: there is no row then
     Raises NumatuneError when nothing is applied, UsageError for a section that the set does not have, LockedError,
-    TrustError, StateError, and ProfileError where values are worked out anew.
+    TrustError, StateError, and ProfileError where values cannot be worked out anew; at boot the stored ones stand then.
     """
     from numatune.api import drifting
     from numatune.api.booting import take_back_first
@@ -71,8 +71,26 @@ class _Reapply:
         self._runs, self._newest = chosen.runs, max(chosen.numbers, default=self._stored.run)
         _check_sections(only, self._stored)
         self._anew = anew.why(self._stored, host)
-        settings = anew.settings(self._stored, host) if self._anew else self._stored.settings
-        self._settings: tuple[Setting, ...] = applied.chosen(settings, only, ())
+        self._settings: tuple[Setting, ...] = applied.chosen(self._wanted(), only, ())
+
+    def _wanted(self) -> tuple[Setting, ...]:
+        """The stored values, or what they are on a host that has changed. Raises ProfileError, except at boot.
+
+        At boot nobody is there to mend the profile: what is stored is better than nothing, without any leave.
+        """
+        from numatune.api import anew, log
+        from numatune.errors import ProfileError
+
+        if not self._anew:
+            return self._stored.settings
+        try:
+            return anew.settings(self._stored, self._host)
+        except ProfileError as error:
+            if not self._boot:
+                raise
+            log.line(f"{self._anew}; the stored profile does not fit, its stored values stand: {error.problems[0]}")
+            self._anew, self._has_leave = "", False
+            return self._stored.settings
 
     def run(self) -> Drift:
         """Look, write, look again; say what is in force in this boot, and what outlives it."""

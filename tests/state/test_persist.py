@@ -408,6 +408,17 @@ def test_a_file_that_only_the_host_of_today_needs_is_taken_back_in_any_later_boo
     assert different(before, state(host)) == {"/proc/sys/kernel/random/boot_id", *ONE_CPU_LESS}
 
 
+def test_a_boot_of_a_host_that_the_profile_does_not_fit_any_more_goes_by_the_stored_values(host: Host) -> None:
+    picky = 'vars: {share: "{{ 10 // ((cpus.online | length) - 7) }}"}\nsysctl: {vm.swappiness: "{{ vars.share }}"}\n'
+    host.apply(f"name: picky\n{picky}irq: {{rules: [{{match: {{class: nic}}, cpus: '2'}}]}}\n", "--persist")
+    host._tree.update(ONE_CPU_LESS)  # noqa: SLF001  # a hotplug while it was off
+    said = host.reboot()
+    assert said is not None
+    assert (said.code, said.err) == (0, "")
+    assert (host.held(SWAPPINESS), host.held(mask(host))) == ("10", "2")
+    assert typed("reapply").code == 1, "somebody is there to read why"
+
+
 def test_what_was_worked_out_anew_and_then_applied_over_is_given_back_as_it_was_first(host: Host) -> None:
     before = state(host)
     host.apply(ANEW, "--persist")
