@@ -24,13 +24,13 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Packages, cores and L3 caches as sets of CPUs, memory in bytes by node, and the node and NIC of PCI devices."""
+    """Packages, cores and L3 caches as sets of CPUs, memory in bytes by node, and the CPUs and NIC of PCI devices."""
 
     packages: frozenset[Ids]
     cores: frozenset[Ids]
     caches: frozenset[Ids]
     memory: Mapping[int, int]
-    devices: Mapping[str, tuple[int | None, str]]
+    devices: Mapping[str, tuple[Ids, str]]
 
 
 def nodes_by_numatune(topology: Mapping[str, Any]) -> dict[int, Memory]:
@@ -54,15 +54,16 @@ def nodes_by_numactl(hardware: str) -> dict[int, Memory]:
 
 
 def parts_by_numatune(topology: Mapping[str, Any], addresses: Mapping[str, object]) -> Parts:
-    """`addresses`: of the devices to tell of."""
+    """`addresses`: of the devices to tell of. One without a node is near to all CPUs."""
     cpus = topology["cpus"]
+    near = {node["id"]: ids(node["cpus"]) for node in topology["nodes"]} | {None: ids(cpus["online"])}
     return Parts(
         packages=frozenset(map(ids, cpus["packages"].values())),
         cores=frozenset(ids(core["cpus"]) for core in cpus["cores"]),
         caches=frozenset(map(ids, cpus["l3"])),
         memory={node["id"]: node["memory_bytes"] for node in topology["nodes"]},
         devices={
-            row["address"]: (row["node"], row["names"][0] if row["kind"] == "nic" else "")
+            row["address"]: (near[row["node"]], row["names"][0] if row["kind"] == "nic" else "")
             for row in topology["devices"]
             if row["address"] in addresses
         },
@@ -90,13 +91,13 @@ def parts_by_lstopo(text: str) -> Parts:
     )
 
 
-def _devices(below: ET.Element, nodes: Ids) -> Iterator[tuple[str, tuple[int | None, str]]]:
-    """PCI devices have the node of what they hang from, and none where that has several."""
+def _devices(below: ET.Element, cpus: Ids) -> Iterator[tuple[str, tuple[Ids, str]]]:
+    """PCI devices have the CPUs of what they hang from; its nodes may be several, where one has memory only."""
     for one in below.findall("object"):
-        around = of_mask(one.attrib["nodeset"]) if "nodeset" in one.attrib else nodes
+        around = of_mask(one.attrib["cpuset"]) if "cpuset" in one.attrib else cpus
         if one.attrib["type"] == "PCIDev":
             nics = [inner.attrib["name"] for inner in one.iter("object") if inner.get("osdev_type") == _NETWORK]
-            yield one.attrib["pci_busid"], (min(around) if len(around) == 1 else None, "".join(nics))
+            yield one.attrib["pci_busid"], (around, "".join(nics))
         yield from _devices(one, around)
 
 

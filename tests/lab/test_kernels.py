@@ -1,85 +1,72 @@
-"""Three kernels in one shape: what each has and refuses, and that the same profile goes on, holds and comes off."""
+"""One profile on three kernels: the rows that each has, why it lacks the others, and the host as it was."""
 
 from __future__ import annotations
 
-import errno
-import itertools
-import json
-from collections.abc import Iterator
+import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from lab.kernels import SUITES
-from lab.machine import Machine
+from lab.reports import STATE, changed, failed, moved, rows, statuses
 from lab.shapes import NPS2
-from lab.ssh import Answer
 from lab.warm import machine
 
 pytestmark = pytest.mark.lab
 
-STATE = "python3 /opt/numatune/guest/state.py memory groups files"
-# Newest last: what a kernel has, the later ones have too.
-SINCE = {
-    "6.1": ("/sys/devices/virtual/memory_tiering", "/sys/kernel/mm/numa/demotion_enabled"),
-    "6.12": ("/sys/kernel/mm/mempolicy/weighted_interleave", "/sys/kernel/mm/transparent_hugepage/hugepages-64kB"),
-    "newest": ("/sys/kernel/mm/mempolicy/weighted_interleave/auto",),
-}
-# What comes of a write to the mask of each interrupt of the NVMe disk: its queues', one a CPU, are the kernel's own.
-MANAGED = """
-import os, pathlib
-for vector in pathlib.Path("/sys/bus/pci/devices/{address}/msi_irqs").iterdir():
-    try:
-        os.write(os.open(f"/proc/irq/{{vector.name}}/smp_affinity_list", os.O_WRONLY), b"0-3")
-    except OSError as error:
-        print(error.errno)
-    else:
-        print("taken")
-"""
+CASE: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "cases/kernels.yaml").read_text(encoding="utf-8"))
+STARTED = "systemctl start inference.slice rt.slice"
 
 
-@pytest.fixture(scope="module", params=SUITES)
-def told(request: pytest.FixtureRequest) -> Iterator[tuple[str, dict[str, Answer]]]:
-    kernel: str = request.param
-    with machine(NPS2, kernel) as made:
-        yield kernel, answers(made)
+def version(text: object) -> tuple[int, ...]:
+    """6.12 of 6.12.117+deb13-cloud-amd64."""
+    return tuple(int(number) for number in re.findall(r"\d+", str(text))[:2])
 
 
-def answers(made: Machine) -> dict[str, Answer]:
-    made.ssh.put({"/root/managed.py": MANAGED.format(address=NPS2.address(NPS2.device("nvme")))})
-    paths = " ".join(itertools.chain.from_iterable(SINCE.values()))
-    return made.batch(
-        {
-            "paths": f"for path in {paths}; do test ! -e $path || echo $path; done",
-            "managed": "python3 /root/managed.py",
-            "before": STATE,
-            "apply": "numatune apply llm-inference --yes --json",
-            "again": "numatune apply llm-inference --yes --json",
-            "verify": "numatune verify --json",
-            "rollback": "numatune rollback --all --yes --json",
-            "after": STATE,
-        }
-    )
+def on(kernel: str, table: Mapping[str, Mapping[object, Any]]) -> dict[str, Any]:
+    """What a table says of a kernel: of each row, the newest entry that is not newer than the kernel."""
+    return {
+        name: entries[max((since for since in entries if version(since) <= version(kernel)), key=version)]
+        for name, entries in table.items()
+    }
 
 
-def test_what_a_kernel_has(told: tuple[str, dict[str, Answer]]) -> None:
-    kernel, answered = told
-    names = list(SINCE)
-    wanted = [path for name in names[: names.index(kernel) + 1] for path in SINCE[name]]
-    assert answered["paths"].out.split() == wanted
-
-
-def test_a_managed_interrupt_refuses_with_the_error_of_its_time(told: tuple[str, dict[str, Answer]]) -> None:
-    kernel, answered = told
-    refused = str(errno.EIO if kernel == "6.1" else errno.EPERM)
-    assert sorted(answered["managed"].out.split()) == sorted(["taken", *[refused] * len(NPS2.nodes)])
-
-
-def test_llm_inference_goes_on_holds_and_comes_off(told: tuple[str, dict[str, Answer]]) -> None:
-    _, answered = told
-    steps = ("apply", "again", "verify", "rollback")
-    assert {name: (answered[name].code, answered[name].err) for name in steps} == dict.fromkeys(steps, (0, ""))
-    again: dict[str, Any] = json.loads(answered["again"].out)
-    assert again["run"] is None
-    assert json.loads(answered["verify"].out)["summary"]["differences"] == 0
-    assert answered["after"].out == answered["before"].out
+@pytest.mark.parametrize("kernel", SUITES)
+def test_what_a_kernel_has_is_applied_and_what_it_lacks_is_said(kernel: str) -> None:
+    with machine(NPS2, kernel) as guest:
+        guest.ssh.put({"/root/differences.yaml": CASE["profile"]})
+        told = guest.batch(
+            {
+                "kernel": "uname -r",
+                "before": f"{STATE} memory groups files",
+                "start": STARTED,
+                "apply": "numatune apply /root/differences.yaml --yes --json",
+                "again": "numatune apply /root/differences.yaml --yes --json",
+                "verify": "numatune verify --json",
+                **{command: f"({command}) 2>&1; true" for command in CASE["shown"]},
+                "rollback": "numatune rollback --all --yes --json",
+                "stop": "systemctl stop inference.slice rt.slice",
+                "after": f"{STATE} memory groups files",
+            }
+        )
+    running = told["kernel"].out
+    not_given_back = on(running, CASE["left"])
+    assert failed(told, apply=2, again=2, verify=2, rollback=2 if any(not_given_back.values()) else 0) == {}
+    wanted = {name: status for name, status in on(running, CASE["rows"]).items() if status != "ok"}
+    assert changed(told["again"]) == set()
+    for report in ("apply", "again", "verify"):
+        assert {name: status for name, status in statuses(told[report]).items() if status != "ok"} == wanted
+    found = rows(told["apply"])
+    reasons = on(running, CASE["reasons"])
+    assert {name: word for name, word in reasons.items() if word not in found[name]["reason"]} == {}
+    shown = on(running, CASE["shown"])
+    said = {command: told[command].out for command in shown}
+    assert {name: out for name, out in said.items() if not re.search(shown[name], out, re.MULTILINE)} == {}
+    left = [line for line in moved(told["before"], told["after"]) if line.startswith("+")]
+    for prefix, count in not_given_back.items():
+        assert len([line for line in left if line.startswith(f"+{prefix}")]) == count
+        left = [line for line in left if not line.startswith(f"+{prefix}")]
+    assert left == []
