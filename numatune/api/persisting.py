@@ -22,7 +22,6 @@ _IN_MEMORY = frozenset({"tmpfs", "ramfs", "rootfs"})
 _MOUNTS = ("/proc/1/mounts", "/proc/self/mounts", "/proc/mounts")
 _INIT_SYSCTL = ("/etc/init.d/procps", "/etc/init.d/sysctl", "/etc/init.d/systemd-sysctl")
 _INIT_TMPFILES = ("/etc/init.d/opentmpfiles-setup", "/etc/init.d/systemd-tmpfiles-setup", "/etc/init.d/tmpfiles.setup")
-_STARTED = frozenset({"enabled", "enabled-runtime", "linked", "generated"})
 _DISPATCHER = "/etc/networkd-dispatcher"
 _LINK_IS_UP = ("carrier.d", "degraded.d", "routable.d")
 """Of its folders those that a link reaches when it comes up, whatever is configured on it."""
@@ -132,7 +131,7 @@ def _below(folder: str, mounts: Sequence[Sequence[str]]) -> Sequence[str] | None
 
 
 def _hooks(reader: Reader) -> Iterator[tuple[str, str]]:
-    """Folders of hooks, of services that run here or start at boot."""
+    """Folders of hooks, of services that run here: one that waits for a first hook (Debian's condition) calls none."""
     manager = "/etc/NetworkManager/dispatcher.d"
     if reader.stat(manager) is not None and _runs("NetworkManager.service", reader):
         yield manager, "NetworkManager"
@@ -144,10 +143,8 @@ def _hooks(reader: Reader) -> Iterator[tuple[str, str]]:
 def _runs(unit: str, reader: Reader) -> bool:
     from numatune.engine.kinds import systemctl
 
-    told = systemctl.show(unit, ("ActiveState", "UnitFileState"), reader)
-    if isinstance(told, int):
-        return False
-    return told.get("ActiveState") in {"active", "activating"} or told.get("UnitFileState") in _STARTED
+    told = systemctl.show(unit, ("ActiveState",), reader)
+    return not isinstance(told, int) and told.get("ActiveState") in {"active", "activating"}
 
 
 def _called() -> tuple[str, ...]:

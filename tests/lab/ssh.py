@@ -42,6 +42,7 @@ class Ssh:
             "BatchMode": "yes",
             "ConnectTimeout": "60",
             "ServerAliveInterval": "30",
+            "ServerAliveCountMax": "9",  # a guest whose processors are everybody's
         }
         words = [word for key_, value in options.items() for word in ("-o", f"{key_}={value}")]
         self.argv = ["ssh", "-F", "none", *words, "-i", str(key), "-p", str(port), "root@127.0.0.1"]

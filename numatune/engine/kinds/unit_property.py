@@ -18,6 +18,9 @@ from numatune.settings.targets import UnitProperty
 _ASKED = ("AllowedCPUs", "AllowedMemoryNodes", "MemoryMax", "LoadState", "ActiveState", "ControlGroup")
 """Always the same list, so that whoever remembers answers asks once for all properties of a unit."""
 
+_NONE = frozenset({"", "infinity"})
+"""How a property is taken back."""
+
 _RUNNING = frozenset({"active", "reloading", "activating", "deactivating", "refreshing", "maintenance"})
 
 
@@ -48,7 +51,16 @@ def write(target: UnitProperty, change: Change, host: Host) -> int:
         assignment = f"{target.name}={text.strip()}"
         if failed := systemctl.tell(("set-property", *scope, "--", target.unit, assignment), host):
             return failed
+    if change.writes and change.writes[-1].strip() in _NONE:
+        _drop_idle_group(target, host)
     return 0
+
+
+def _drop_idle_group(target: UnitProperty, host: Host) -> None:
+    """A slice that gets a property while it does not run is given a group by systemd, which keeps it (257)."""
+    shown = systemctl.show(target.unit, _asked(target), host)
+    if target.effective and not isinstance(shown, int) and shown.get("ActiveState") == "inactive":
+        host.drop(target.effective.rpartition("/")[0])  # refused by the kernel while anything is in it
 
 
 def _asked(target: UnitProperty) -> tuple[str, ...]:
