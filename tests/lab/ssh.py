@@ -55,7 +55,7 @@ class Ssh:
                 raise LabError(f"no ssh in the guest after {seconds:.0f} s")
             time.sleep(0.2)
 
-    def run(self, script: str, *, check: bool = True, stdin: bytes = b"", timeout: float = 300) -> Answer:
+    def run(self, script: str, *, check: bool = True, stdin: bytes = b"", timeout: float = 600) -> Answer:
         """The script, by the guest's /bin/sh; LabError when it fails, unless check is off."""
         done = subprocess.run(
             [*self.argv, script], cwd=self._folder, input=stdin, capture_output=True, timeout=timeout, check=False
