@@ -10,6 +10,7 @@ A set is one Python integer inside, so 4,096 CPUs cost no more than four.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
@@ -35,7 +36,7 @@ class CpuSet(AbstractSet[int]):
     bits: int
 
     def __init__(self, members: Iterable[int] = ()) -> None:
-        if isinstance(members, CpuSet):
+        if type(members) is CpuSet:  # by far the cheapest question, and this is asked for every operand
             bits = members.bits
         else:
             bits = 0
@@ -58,7 +59,7 @@ class CpuSet(AbstractSet[int]):
         """The set whose member N is bit N of `bits`. Raises ValueError when it is negative: that has no highest bit."""
         if bits < 0:
             raise ValueError(f"{bits} is no set of bits; accepted: 0 and more")
-        made = cls()
+        made = cls.__new__(cls)
         object.__setattr__(made, "bits", bits)
         return made
 
@@ -68,13 +69,7 @@ class CpuSet(AbstractSet[int]):
 
         Raises ValueError that says what is wrong: a reversed range, garbage, a number beyond LIMIT. Never guesses.
         """
-        bits = 0
-        stripped = text.strip()
-        if not stripped:
-            return cls()
-        for part in stripped.split(","):
-            bits |= _part_bits(part.strip())
-        return cls.from_bits(bits)
+        return cls.from_bits(_list_bits(text))
 
     @classmethod
     def parse_mask(cls, text: str) -> CpuSet:
@@ -187,6 +182,16 @@ class CpuSet(AbstractSet[int]):
     @override
     def __repr__(self) -> str:
         return f"CpuSet({str(self)!r})"
+
+
+@functools.lru_cache(maxsize=4096)
+def _list_bits(text: str) -> int:
+    """Bits of a list. Thousands of interrupts have a few lists between them. Raises ValueError."""
+    bits = 0
+    stripped = text.strip()
+    for part in stripped.split(",") if stripped else ():
+        bits |= _part_bits(part.strip())
+    return bits
 
 
 def _part_bits(part: str) -> int:

@@ -77,6 +77,7 @@ _NODES = (
 _DEVICES = (
     f"{_PCI}/*",
     f"{_PCI}/*/{{class,vendor,device,numa_node,local_cpulist,local_cpus,irq,driver,msi_irqs}}",
+    f"{_PCI}/*/{{current,max}}_link_{{width,speed}}",
     f"{_PCI}/*/msi_irqs/*",
     "/sys/class/{net,infiniband,nvme,accel}/*",
     "/sys/class/drm/{card,renderD}*",
@@ -153,7 +154,7 @@ _SERVICES = (
     f"{_UNITS}/irqbalance.service.d/*.conf",
     "/etc/{default,sysconfig}/irqbalance",
     "/sys/module",
-    "/sys/module/*/{initstate,holders}",
+    "/sys/module/*/{initstate,holders,version}",
     "/lib/modules/*/modules.builtin",
     "/etc/NIXOS",
     "/etc/init.d/{procps,sysctl}",
@@ -163,7 +164,7 @@ _SERVICES = (
     "/etc/systemd/system/numatune-{boot,irq,repair}.service",
     "/etc/systemd/system/numatune-repair.timer",
     "/etc/numatune",
-    "/etc/numatune/{irqbalance.env,irqbalance-policy}",
+    "/etc/numatune/{irqbalance.env,irqbalance-policy,launch}",
     "/etc/systemd/system",
 )
 

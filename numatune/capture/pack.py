@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 
 from numatune.capture.tree import Tree
 from numatune.errors import HostError, UsageError
+from numatune.host import beside
 from numatune.host.told import MANIFEST
 
 MODE = 0o600
@@ -41,18 +42,13 @@ def write(path: str, tree: Tree, *, force: bool) -> int:
     check(path, force=force)
     pack = next(pack for suffix, pack in _PACK.items() if path.endswith(suffix))
     data = pack(_tar(tree))
-    beside = f"{path}.{os.urandom(4).hex()}"
+    above, name = os.path.split(os.path.abspath(path))  # noqa: PTH100  # a plain path
     try:
-        fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, MODE)
+        folder = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            with os.fdopen(fd, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(fd)
-            os.rename(beside, path)  # noqa: PTH104  # as above
-        except BaseException:
-            os.unlink(beside)  # noqa: PTH108  # as above
-            raise
+            beside.put(folder, name, data, MODE)
+        finally:
+            os.close(folder)
     except OSError as error:
         raise HostError(path, f"cannot be written: {error.strerror or error}") from error
     return len(data)

@@ -31,6 +31,8 @@ _TOLD = {
     "tmpfs": re.compile(r"size=\w+|huge=[a-z_]+|mpol=[a-z ()=]+(?::[0-9-]+)?|[0-9-]+"),
 }
 """Options by type that travel: controllers of v1; size and policy, whose nodes have commas between them."""
+_VARIABLE = re.compile(r"^((?:env|\+) [^=\n]*)=(.*)$", re.MULTILINE)
+_PLAIN = re.compile(r"[0-9]{1,6}|true|false|cores|cpus")
 _SLASHED = str.maketrans("./", "/.")
 
 
@@ -40,10 +42,15 @@ def reduced(path: str, text: str) -> str:
     return text if how is None else how(text)
 
 
+def tells(parameter: str) -> bool:
+    """Whether a parameter of the kernel's command line, ``name`` or ``name=value``, says how a host performs."""
+    return bool(_CMDLINE.fullmatch(parameter.partition("=")[0].replace("-", "_")))
+
+
 def _cmdline(text: str) -> str:
     """Words before `` -- ``, which end the kernel's own."""
     words = text.partition(" -- ")[0].split()
-    return " ".join(word for word in words if _CMDLINE.fullmatch(word.partition("=")[0].replace("-", "_"))) + "\n"
+    return " ".join(word for word in words if tells(word)) + "\n"
 
 
 def _cpuinfo(text: str) -> str:
@@ -94,6 +101,11 @@ def _unit(text: str) -> str:
     return _lines(text.replace("\\\n", " "), lambda line: bool(_UNIT.match(line.strip())))
 
 
+def _launch(text: str) -> str:
+    """The launcher's policy and table; of variables only what is a count or a switch, because others may be secrets."""
+    return _VARIABLE.sub(lambda found: found[0] if _PLAIN.fullmatch(found[2]) else f"{found[1]}=?", text)
+
+
 def _sysctl_d(text: str) -> str:
     """Assignments of keys that are captured too; the others as empty lines, so that numbers of lines stay."""
     return "".join(f"{line if _allowed(line) else ''}\n" for line in text.splitlines())
@@ -122,6 +134,7 @@ _HOW: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("*/os-release", _release),
     ("*/sysctl.d/*.conf", _sysctl_d),
     ("/etc/sysctl.conf", _sysctl_d),
+    ("/etc/numatune/launch", _launch),
     ("/etc/systemd/system/irqbalance.service.d/50-numatune.conf", lambda text: text),
     ("*/irqbalance.service", _unit),
     ("*/irqbalance.service.d/*.conf", _unit),

@@ -24,14 +24,18 @@ def cpus(reader: Reader) -> Cpus:
     online = online_cpus(reader)
     folders = members(reader.names(BASE), "cpu")
     present = cpu_list(reader, f"{BASE}/present")
+    told = online & folders
+    packages = _packages(reader, told)
+    untold = online - told
     return Cpus(
         online=online,
         offline=(folders if present is None else present) - online,
         isolated=_boot_set(reader, "isolated", "isolcpus"),
         nohz_full=_boot_set(reader, "nohz_full", "nohz_full"),
-        cores=tuple(_cores(reader, online)),
-        packages={package: group for package, group in _packages(reader, online) if package is not None},
-        l3=tuple(_l3(reader, online)),
+        cores=(*_cores(reader, told, packages), *(Core(cpus=CpuSet([cpu]), package=None) for cpu in untold)),
+        packages={package: group for package, group in packages if package is not None},
+        l3=tuple(_l3(reader, told)),
+        smt_control=text(reader, f"{BASE}/smt/control") or "",
     )
 
 
@@ -88,10 +92,10 @@ def _shared(reader: Reader, cpu: int, *names: str) -> CpuSet:
     return (found or CpuSet()) | CpuSet([cpu])
 
 
-def _cores(reader: Reader, online: CpuSet) -> Iterator[Core]:
+def _cores(reader: Reader, online: CpuSet, packages: list[tuple[int | None, CpuSet]]) -> Iterator[Core]:
     """One read a core: its lowest CPU names the others."""
     seen = CpuSet()
-    package_of = {cpu: package for package, group in _packages(reader, online) for cpu in group}
+    package_of = {cpu: package for package, group in packages for cpu in group}
     for cpu in online:
         if cpu not in seen:
             siblings = (_shared(reader, cpu, "topology/thread_siblings", "topology/core_cpus") & online) - seen

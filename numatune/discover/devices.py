@@ -8,26 +8,27 @@ from collections.abc import Iterator
 from numatune.cpus import CpuSet
 from numatune.discover.read import cpu_list, cpu_mask, number, text
 from numatune.host.protocol import Reader
-from numatune.topology.model import Device, DeviceKind
+from numatune.topology.match import kind_of
+from numatune.topology.model import Device
+from numatune.topology.resolve import canonical
 
 _BUS = "/sys/bus/pci/devices"
+_GPUS = "/proc/driver/nvidia/gpus"
+_NVIDIA = "10de"
 _ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
 _CLASSES = ("net", "infiniband", "nvme", "drm", "accel")
 _DRM = re.compile(r"(?:card|renderD)\d+\Z", re.ASCII)
 _VIRTIO = re.compile(r"virtio\d+\Z", re.ASCII)
-
-_NVIDIA, _INTEL = "10de", "8086"
-_DISPLAY_DRIVERS = frozenset({"nvidia", "nouveau", "amdgpu"})
-_INTEL_DRIVERS = frozenset({"i915", "xe"})
-_INTEGRATED = "0000:00:02.0"
 
 
 def devices(reader: Reader) -> tuple[Device, ...]:
     """All PCI devices by address, not yet resolved."""
     where = _places(reader)
     names = _names(reader, where)
+    nvidia = {canonical(name) for name in reader.names(_GPUS)}
     return tuple(
-        _device(reader, address, where[address], names.get(address, [])) for address in sorted(where, key=order)
+        _device(reader, address, where[address], names.get(address, []), _NVIDIA if address in nvidia else "")
+        for address in sorted(where, key=order)
     )
 
 
@@ -52,14 +53,16 @@ def _below(reader: Reader, folder: str) -> Iterator[tuple[str, str]]:
             yield from _below(reader, f"{folder}/{name}")
 
 
-def _device(reader: Reader, address: str, path: str, names: list[str]) -> Device:
-    vendor, driver = _hex(reader, f"{path}/vendor"), (reader.real(f"{path}/driver") or "").rpartition("/")[2]
+def _device(reader: Reader, address: str, path: str, names: list[str], by_driver: str) -> Device:
+    """`by_driver`: the vendor whose driver lists it, for trees that have no file of it."""
+    vendor = _hex(reader, f"{path}/vendor") or by_driver
+    driver = (reader.real(f"{path}/driver") or "").rpartition("/")[2]
     class_ = _hex(reader, f"{path}/class")[:4]
     node = number(reader, f"{path}/numa_node")
     return Device(
         address=address,
         class_=class_,
-        kind=_kind(class_, vendor, driver, address),
+        kind=kind_of(class_, vendor, driver, address),
         vendor=vendor,
         device=_hex(reader, f"{path}/device"),
         driver=driver,
@@ -78,20 +81,6 @@ def _hex(reader: Reader, path: str) -> str:
 def _local(reader: Reader, path: str) -> CpuSet | None:
     found = cpu_list(reader, f"{path}/local_cpulist")
     return cpu_mask(reader, f"{path}/local_cpus") if found is None else found
-
-
-def _kind(class_: str, vendor: str, driver: str, address: str) -> DeviceKind:
-    """By class and subclass (PCI code and ID assignment). A server's own VGA is 0300 too, as an accelerator may be."""
-    if class_ in {"0302", "0380", "0b40"} or class_.startswith("12"):
-        return "accelerator"
-    if class_ == "0300":
-        intel_card = vendor == _INTEL and driver in _INTEL_DRIVERS and address != _INTEGRATED
-        return "accelerator" if vendor == _NVIDIA or driver in _DISPLAY_DRIVERS or intel_card else "other"
-    if class_ in {"0207", "0c06"}:
-        return "infiniband"
-    if class_.startswith("02"):
-        return "nic"
-    return "nvme" if class_ == "0108" else "other"
 
 
 def _names(reader: Reader, where: dict[str, str]) -> dict[str, list[str]]:

@@ -7,6 +7,7 @@ without msi_irqs/ has its devices from the chip names of /proc/interrupts: ``PCI
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -35,8 +36,8 @@ class Row(NamedTuple):
     action: str = ""
 
 
-def interrupts(reader: Reader, devices: Sequence[Device], kernel: str) -> tuple[Interrupt, ...]:
-    """Of all PCI devices, by device in their order, then by index. `kernel`: its release."""
+def interrupts(reader: Reader, devices: Sequence[Device]) -> tuple[Interrupt, ...]:
+    """Of all PCI devices, by device in their order, then by index."""
     folders = numbered(reader.names("/sys/kernel/irq"), "")
     rows = {} if folders else table(reader.read("/proc/interrupts").text or "")
     owned = {device.address: _msi_irqs(reader, device.address) for device in devices}
@@ -45,28 +46,34 @@ def interrupts(reader: Reader, devices: Sequence[Device], kernel: str) -> tuple[
         rows = {irq: _row(reader, irq) for irq in folders} or rows
         owned = _owned_by_chip(devices, rows)
         by_order = False
-    modes_tell = _version(kernel) >= _MODES_TELL
     found = []
     for address, numbers in owned.items():
         told = {irq: rows[irq] if irq in rows else _row(reader, irq) for irq in numbers}
         for place, (irq, row) in enumerate(told.items()):
             index = place if by_order or row.hwirq is None else row.hwirq & INDEX_BITS
-            base = f"/proc/irq/{irq}"
-            held = reader.stat(f"{base}/smp_affinity_list") if modes_tell else None
-            found.append(
-                Interrupt(
-                    number=irq,
-                    device=address,
-                    index=index,
-                    name=row.action,
-                    chip=row.chip,
-                    movable=bool(held.mode & _WRITABLE) if held else None,
-                    requested=_affinity(reader, f"{base}/smp_affinity"),
-                    effective=_affinity(reader, f"{base}/effective_affinity"),
-                )
-            )
+            found.append(Interrupt(number=irq, device=address, index=index, name=row.action, chip=row.chip))
     places = {address: place for place, address in enumerate(owned)}
     return tuple(sorted(found, key=lambda irq: (places[irq.device], irq.index)))
+
+
+def with_affinities(reader: Reader, found: Sequence[Interrupt], kernel: str) -> tuple[Interrupt, ...]:
+    """The same with what they are asked to run on, where they do, and whether they can be moved.
+
+    `kernel`: its release.
+    """
+    modes_tell = _version(kernel) >= _MODES_TELL
+    return tuple(_with_affinity(reader, interrupt, modes_tell=modes_tell) for interrupt in found)
+
+
+def _with_affinity(reader: Reader, interrupt: Interrupt, *, modes_tell: bool) -> Interrupt:
+    base = f"/proc/irq/{interrupt.number}"
+    held = reader.stat(f"{base}/smp_affinity_list") if modes_tell else None
+    return dataclasses.replace(
+        interrupt,
+        movable=bool(held.mode & _WRITABLE) if held else None,
+        requested=_affinity(reader, f"{base}/smp_affinity"),
+        effective=_affinity(reader, f"{base}/effective_affinity"),
+    )
 
 
 def table(held: str) -> dict[int, Row]:

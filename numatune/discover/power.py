@@ -6,19 +6,25 @@ from collections.abc import Iterator
 
 from numatune.cpus import CpuSet
 from numatune.discover.cpus import BASE
-from numatune.discover.read import number, numbered, text
+from numatune.discover.read import members, number, numbered, text
 from numatune.host.protocol import Reader
+from numatune.host.uncaptured import lacks
 from numatune.topology.power import IdleState, Policy, Power
 
 
 def power(reader: Reader, online: CpuSet) -> Power:
     """Of the CPUs that run; one that is offline has neither."""
-    return Power(policies=tuple(_policies(reader, online)), idle_states=_idle_states(reader, online))
+    return Power(
+        policies=tuple(_policies(reader, online)),
+        idle_states=_idle_states(reader, online),
+        policies_told=not lacks(f"{BASE}/cpufreq/policy0/scaling_driver", reader),
+        idle_states_told=not lacks(f"{BASE}/cpu0/cpuidle/state0/name", reader),
+    )
 
 
 def _policies(reader: Reader, online: CpuSet) -> Iterator[Policy]:
     """Those of CPUs that run: the kernel keeps a policy without any, and answers its files with EBUSY."""
-    for policy in sorted(numbered(reader.names(f"{BASE}/cpufreq"), "policy")):
+    for policy in members(reader.names(f"{BASE}/cpufreq"), "policy"):
         folder = f"{BASE}/cpufreq/policy{policy}"
         cpus = _cpus(reader, folder) or CpuSet([policy])
         if not cpus & online:

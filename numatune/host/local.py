@@ -8,7 +8,8 @@ import os
 import stat
 from collections.abc import Iterator
 
-from numatune.host.paths import natural, parts, resolve
+from numatune.host import beside
+from numatune.host.paths import is_sound, natural, parts, resolve
 from numatune.host.protocol import Ran, Read, Stat
 
 LARGEST = 64 << 20
@@ -43,8 +44,11 @@ class LocalHost:
     def read(self, path: str) -> Read:
         """The whole file, up to its first NUL. EINVAL for ``..``, EXDEV when a link leads out, EFBIG above LARGEST."""
         try:
-            with self._opened(path, os.O_RDONLY | os.O_NONBLOCK) as fd:
+            fd = self._open(path, os.O_RDONLY | os.O_NONBLOCK)
+            try:
                 data = _all(fd)
+            finally:
+                os.close(fd)
         except OSError as error:
             return Read(None, error.errno or errno.EIO)
         end = data.find(b"\0")
@@ -60,7 +64,7 @@ class LocalHost:
 
     def real(self, path: str) -> str | None:
         """The path without links, below the root."""
-        if parts(path) is None:
+        if not is_sound(path):
             return None
         if self._root == "/":
             try:
@@ -104,9 +108,10 @@ class LocalHost:
         return 0
 
     def drop(self, path: str) -> int:
-        """Remove an empty folder, or unlink a file or a link."""
+        """Remove an empty folder, or unlink a file or a link, with what a killed `replace` of it has left."""
         try:
             with self._parent(path) as (fd, name):
+                beside.clear(fd, name)
                 found = os.stat(name, dir_fd=fd, follow_symlinks=False)
                 if stat.S_ISDIR(found.st_mode):
                     os.rmdir(name, dir_fd=fd)
@@ -121,7 +126,7 @@ class LocalHost:
         try:
             self._make_folders(path)
             with self._parent(path) as (fd, name):
-                _put(fd, name, text.encode("utf-8", "surrogateescape"), mode)
+                beside.put(fd, name, text.encode("utf-8", "surrogateescape"), mode)
         except OSError as error:
             return error.errno or errno.EIO
         return 0
@@ -163,18 +168,21 @@ class LocalHost:
         real = self.real(folder)
         return errno.ENOENT if real is None else 0 if real == folder else errno.ELOOP
 
-    @contextlib.contextmanager
-    def _opened(self, path: str, flags: int) -> Iterator[int]:
-        """An open file; what it leads to, but nothing outside the root. Raises OSError."""
-        if parts(path) is None:
+    def _open(self, path: str, flags: int) -> int:
+        """A file descriptor of what a path leads to, but of nothing outside the root. Raises OSError."""
+        if not is_sound(path):
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
         if self._root == "/":
-            fd = os.open(path, flags | os.O_CLOEXEC | os.O_NOCTTY)
-        else:
-            where = resolve(path, self._link)
-            if where is None:
-                raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), path)
-            fd = _walk(self._root, where, flags)
+            return os.open(path, flags | os.O_CLOEXEC | os.O_NOCTTY)
+        where = resolve(path, self._link)
+        if where is None:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), path)
+        return _walk(self._root, where, flags)
+
+    @contextlib.contextmanager
+    def _opened(self, path: str, flags: int) -> Iterator[int]:
+        """The same, closed in the end."""
+        fd = self._open(path, flags)
         try:
             yield fd
         finally:
@@ -268,23 +276,3 @@ def _walk(root: str, path: str, flags: int) -> int:
             os.close(fd)
         fd = below
     return fd
-
-
-def _put(folder: int, name: str, data: bytes, mode: int) -> None:
-    """Temporary file, flushed, renamed over `name`, folder flushed. Raises OSError and leaves nothing behind then."""
-    beside = f".{name}.{os.urandom(4).hex()}"
-    fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
-    try:
-        try:
-            os.fchmod(fd, mode)
-            written = 0
-            while written < len(data):
-                written += os.write(fd, data[written:])
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-        os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except BaseException:
-        os.unlink(beside, dir_fd=folder)
-        raise
-    os.fsync(folder)

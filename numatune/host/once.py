@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from numatune.host.protocol import Ran, Read, Reader, Stat
+
+T = TypeVar("T")
 
 
 class AskedOnce:
-    """Remembers answers of commands, the list of processes and their names; all else goes through.
+    """Remembers answers of commands, the list of processes and their names, what was worked out; all else goes through.
 
     For one pass over the settings only: what is remembered is never asked again.
     """
@@ -16,6 +21,7 @@ class AskedOnce:
         self._answers: dict[tuple[str, ...], Ran] = {}
         self._processes: tuple[str, ...] | None = None
         self._comms: dict[str, Read] = {}
+        self._made: dict[Callable[[Reader], Any], Any] = {}
 
     @property
     def root(self) -> str:
@@ -56,3 +62,10 @@ class AskedOnce:
         if argv not in self._answers:
             self._answers[argv] = self._reader.ask(argv)
         return self._answers[argv]
+
+    def made(self, make: Callable[[Reader], T]) -> T:
+        """What `make` works out of this host, worked out once."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        made: T = self._made[make]
+        return made

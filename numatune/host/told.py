@@ -70,7 +70,7 @@ def parsed(text: str, root: str) -> Manifest:
             ),
             version=str(held["numatune"]),
         )
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise HostError(root, f"{MANIFEST[1:]} is none that numatune writes: {error!r}") from error
 
 

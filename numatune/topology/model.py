@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from numatune.cpus import CpuSet
+from numatune.topology.links import Link
 from numatune.topology.mounts import Mount
 from numatune.topology.power import Power
 from numatune.topology.queues import Queues
@@ -35,6 +36,8 @@ class Section(enum.StrEnum):
     POWER = "power"
     QUEUES = "queues"
     MOUNTS = "mounts"
+    LINKS = "links"
+    AFFINITIES = "affinities"  # where interrupts run, for people: a knob says where they shall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +66,11 @@ class Core:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cpus:
-    """Online, offline (present but not online) and boot-isolated CPUs; cores and L3 groups, by lowest CPU."""
+    """Online, offline (present but not online) and boot-isolated CPUs; cores and L3 groups, by lowest CPU.
+
+    smt_control  what smt/control says: on, off, forceoff, notsupported, notimplemented, or threads of a core where not
+                 all of them run; "" where nothing tells (before Linux 4.19)
+    """
 
     online: CpuSet = field(default_factory=CpuSet)
     offline: CpuSet = field(default_factory=CpuSet)
@@ -72,6 +79,7 @@ class Cpus:
     cores: tuple[Core, ...] = ()
     packages: Mapping[int, CpuSet] = field(default_factory=dict)
     l3: tuple[CpuSet, ...] = ()
+    smt_control: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +141,12 @@ class Device:
     resolved_by: ResolvedBy = "unknown"
     local_cpus: CpuSet | None = None
     parents: tuple[str, ...] = ()
+
+    def files(self, name: str) -> tuple[str, str]:
+        """Where the file `name` of the device is: on the bus, and below the bridges, where a tree has no bus."""
+        way = (*reversed(self.parents), self.address)
+        root = way[0].rpartition(":")[0]
+        return f"/sys/bus/pci/devices/{self.address}/{name}", f"/sys/devices/pci{root}/{'/'.join(way)}/{name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +227,7 @@ class Topology:
     irqbalance: Irqbalance = field(default_factory=Irqbalance)
     queues: tuple[Queues, ...] = ()
     mounts: tuple[Mount, ...] = ()
+    links: Mapping[str, Link] = field(default_factory=dict)  # by address of the device
     power: Power = field(default_factory=Power)
     hugepage_sizes: tuple[int, ...] = ()  # kB, offered by this kernel
     fingerprint: str = ""

@@ -36,7 +36,12 @@ class IdleState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Power:
-    """Frequency policies by number, and idle states by index and name. Both are empty in most virtual machines."""
+    """Frequency policies by number, and idle states by index and name. Both are empty in most virtual machines.
+
+    policies_told, idle_states_told  False: the tree was captured without them
+    """
 
     policies: tuple[Policy, ...] = ()
     idle_states: tuple[IdleState, ...] = ()
+    policies_told: bool = True
+    idle_states_told: bool = True

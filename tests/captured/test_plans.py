@@ -11,12 +11,13 @@ from typing import Any
 import jsonschema
 import pytest
 from fakes.commands import typed
+from fakes.trees import host_tree
 
 from numatune import api
 from numatune.cpus import CpuSet
-from numatune.engine.captured import lacks
 from numatune.host.captured import open_tree
 from numatune.host.memory import MemoryTree
+from numatune.host.uncaptured import lacks
 from numatune.views import plan_json
 
 FOLDER = Path(os.environ.get("NUMATUNE_CAPTURES") or Path(__file__).parents[3] / "shared/captures")
@@ -49,8 +50,9 @@ def test_shipped_profiles_are_planned_and_no_node_is_guessed(
     for profile in SHIPPED:
         plan = planned(profile)
         assert [error.message for error in SCHEMA.iter_errors(plan)] == []
-        if profile == "llm-inference":
+        if profile != "kernel-defaults":  # gives interrupts to all CPUs
             assert list(guessed(plan, topology)) == []
+        assert [row["id"] for row in plan["settings"] if row["action"] == "none" and row["status"] == "drifted"] == []
         for row in plan["settings"]:
             told = row["reason"] or row["status"] == "ok" or row["action"] != "none"
             assert told, f"{row['id']} is {row['status']} for no reason"
@@ -81,9 +83,39 @@ def guessed(plan: Any, topology: Any) -> Iterator[str]:
         ("/sys/bus/pci/devices/0000:01:00.0/class", "/sys/bus/pci/devices/0000:01:00.0/msi_irqs", True),
         ("/sys/bus/pci/devices/0000:01:00.0/msi_irqs/30", "/sys/bus/pci/devices/0000:01:00.0/msi_irqs", False),
         ("/proc/interrupts", "/proc/irq/30/smp_affinity_list", True),
+        ("/sys/devices/system/cpu/online", "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", True),
+        ("/sys/devices/system/cpu/cpufreq/boost", "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", False),
+        ("/sys/devices/system/cpu/cpu0/online", "/sys/devices/system/cpu/cpu0/cpuidle/state0/name", True),
+        ("/sys/devices/system/cpu/cpuidle/current_driver", "/sys/devices/system/cpu/cpu0/cpuidle/state0/name", False),
+        ("/sys/devices/system/cpu/cpu1/power/control", "/sys/devices/system/cpu/cpu0/power/pm_qos_x", True),
+        ("/sys/devices/system/cpu/cpu1/power/control", "/sys/devices/system/cpu/cpu1/power/pm_qos_x", False),
         ("/proc/version", "/proc/cmdline", True),
         ("/proc/version", "/etc/numatune.conf", False),
     ],
 )
 def test_what_nobody_captured_is_not_what_a_kernel_lacks(held: str, path: str, lacking: bool):  # noqa: FBT001  # a column
     assert lacks(path, MemoryTree("captured", {held: "0"})) is lacking
+
+
+@pytest.mark.parametrize(
+    ("held", "frequencies", "states"),
+    [
+        ({}, "not in this captured tree", "not in this captured tree"),
+        ({"cpufreq/boost": "0"}, "no cpufreq driver is loaded", "not in this captured tree"),
+        ({"cpuidle/current_driver": "none"}, "not in this captured tree", "this host has no idle states"),
+    ],
+    ids=["neither", "frequencies", "idle states"],
+)
+def test_a_driver_is_missed_only_where_the_tree_would_show_it(
+    held: dict[str, str], frequencies: str, states: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    profile = tmp_path / "mine.yaml"
+    profile.write_text("name: mine\ncpufreq: {governor: performance, cpuidle: {disable: [C6]}}\n", encoding="utf-8")
+    files = {f"/sys/devices/system/cpu/{name}": text for name, text in held.items()}
+    host = MemoryTree("captured", {**host_tree(), **files})
+    monkeypatch.setattr(api, "open_reader", lambda *_, **__: host)
+    rows = {row["id"]: (row["status"], row["reason"]) for row in planned(str(profile))["settings"]}
+    assert rows == {
+        "cpufreq:governor": ("unsupported", frequencies),
+        "cpufreq:cpuidle/C6": ("unsupported", states),
+    }

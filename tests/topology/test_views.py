@@ -11,26 +11,21 @@ from typing import Any
 
 import pytest
 import yaml
+from fakes import topologies
 from fakes.trees import host_tree, memory
 
 from numatune.discover import discover
-from numatune.topology.resolve import with_overrides
 from numatune.views import topology_json
 from numatune.views.style import Style
 from numatune.views.topology_text import topology
 
-CASES = sorted((Path(__file__).parent / "views").glob("*.yaml"))
-
 
 def view(case: dict[str, Any]) -> str:
-    tree = host_tree(**case["host"])
-    tree.update(case.get("tree", {}))
-    found = with_overrides(discover(memory(tree)), case.get("overrides", {}))
     options = dict(case.get("options", {}))
-    return topology(found, Style(width=options.pop("width", 80)), **options)
+    return topology(topologies.of_case(case), Style(width=options.pop("width", 80)), **options)
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", topologies.VIEWS, ids=lambda path: path.stem)
 def test_view(path: Path):
     case = yaml.safe_load(path.read_text())
     assert case["tells"]
