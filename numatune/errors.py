@@ -6,6 +6,7 @@ NumatuneError                 exit 1   anything that we know how to explain
 ├── TrustError                         a file that others could have written
 ├── StateError                         journal or applied set unreadable, of a newer format, or no room for it
 ├── MovedError                         the host is no longer what the saved plan was made from
+├── UnmetError                         the host is not what the profile expects; nothing was changed
 ├── PrivilegeError                     needs root
 ├── LaunchError                        no placement of a process that its policy allows
 ├── LockedError               exit 75  another run holds the lock
@@ -42,13 +43,15 @@ class Problem:
 
     @override
     def __str__(self) -> str:
-        found = self.found
-        if len(found) > _LONGEST:
-            found = f"{found[: _LONGEST // 2]}…{found[-_LONGEST // 4 :]}"
+        found, hint = _shortened(self.found), _shortened(self.hint)
         text = f"{self.where}: {found}" if self.where else found
         if self.accepted:
             text += f"; accepted: {self.accepted}"
-        return f"{text} ({self.hint})" if self.hint else text
+        return f"{text} ({hint})" if hint else text
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}…{text[-_LONGEST // 4 :]}"
 
 
 class NumatuneError(Exception):
@@ -89,6 +92,14 @@ class MovedError(NumatuneError):
     """The host has moved since the plan was saved."""
 
 
+class UnmetError(NumatuneError):
+    """What the profile expects of the host is not so: one or more Problems, before anything is changed."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__(problems[0].where, problems[0].found)
+        self.problems = problems
+
+
 class PrivilegeError(NumatuneError):
     """The command needs root."""
 
@@ -109,9 +120,33 @@ class UsageError(NumatuneError):
     exit_code: ClassVar[int] = 64
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The hint for a misspelt word, "" when nothing is close."""
+def did_you_mean(word: str, known: Iterable[str], alike: float = 0.6) -> str:
+    """The hint for a misspelt word, "" when nothing is close. `alike`: how close counts, up to 1 for the same.
+
+    A part of a word may be meant by it; else no more than a third of the letters are slips, in a short word one. How
+    many letters two words share says too little: of "total" four are in "optional".
+    """
     from difflib import get_close_matches  # noqa: PLC0415  # only a typing error pays for it
 
-    close = get_close_matches(word, list(known), n=1)
-    return f"did you mean {close[0]}?" if close else ""
+    close = get_close_matches(word, list(known), n=3, cutoff=alike)
+    meant = [name for name in close if word in name or name in word or _slips(word, name) <= _slips_of(word, name)]
+    return f"did you mean {meant[0]}?" if meant else ""
+
+
+def _slips_of(word: str, name: str) -> int:
+    return max(1, max(len(word), len(name)) // 3)
+
+
+def _slips(word: str, name: str) -> int:
+    """Letters too many, left out, wrong, or two in each other's place (optimal string alignment distance)."""
+    before: list[int] = []
+    above = list(range(len(name) + 1))
+    for row, letter in enumerate(word, 1):
+        here = [row]
+        for column, other in enumerate(name, 1):
+            least = min(above[column] + 1, here[-1] + 1, above[column - 1] + (letter != other))
+            if before and column > 1 and word[row - 2 : row] == name[column - 2 : column][::-1]:
+                least = min(least, before[column - 2] + 1)
+            here.append(least)
+        before, above = above, here
+    return above[-1]

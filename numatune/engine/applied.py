@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from numatune import __version__
 from numatune.engine import store, trust, when
+from numatune.engine.kinds import irq
 from numatune.host.protocol import Reader
 from numatune.settings.applied import PERSIST, AppliedRow, AppliedSet, Part
 from numatune.settings.journal import LastSeen
@@ -19,7 +20,6 @@ from numatune.settings.plan import Change, Outcome, Remembered, Status
 from numatune.settings.targets import IrqAffinity, Nothing, Target
 
 _LEARNED = frozenset({Status.CLAMPED, Status.UNCHANGEABLE})
-_INDEX_BITS = 0x7FF
 _KEPT = ".before.json"
 
 
@@ -242,6 +242,6 @@ def _numbered(device: str, reader: Reader) -> list[str]:
     """The interrupts of one device, each with its MSI index: /sys/kernel/irq/N/hwirq & 0x7ff."""
     found = []
     for number in reader.names(f"/sys/bus/pci/devices/{device}/msi_irqs"):
-        text = (reader.read(f"/sys/kernel/irq/{number}/hwirq").text or "").strip()
-        found.append(f"{number}/{int(text) & _INDEX_BITS}" if text.isdecimal() else number)
+        index = irq.msi_index(number, reader)
+        found.append(number if index is None else f"{number}/{index}")
     return found

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from numatune.engine import kinds
 from numatune.engine.kinds import refusals, systemctl
 from numatune.engine.order import order
-from numatune.settings.codecs import agree, meets, shown
+from numatune.settings.codecs import Cmdline, agree, meets, shown
 from numatune.settings.model import Impact, Setting, SettingId
-from numatune.settings.plan import Action, Change, Observation, Remembered, Status
+from numatune.settings.plan import NOT_CAPTURED, Action, Change, Observation, Remembered, Status
 from numatune.settings.targets import (
     DEBUGFS,
     PLACES,
@@ -21,6 +21,7 @@ from numatune.settings.targets import (
     MountOption,
     Nothing,
     OwnedFile,
+    Trait,
     UnitProperty,
     UnitState,
 )
@@ -88,8 +89,10 @@ def row(
 def _differs(setting: Setting, want: str, seen: Observation, options: Options, remembered: Remembered | None) -> Change:
     """A row whose text is not as wanted."""
     have = seen.text or ""
-    if isinstance(setting.target, Fact):
+    if isinstance(setting.codec, Cmdline):
         return Change(setting, seen, Status.REBOOT, reason="needs the kernel command line and a reboot")
+    if isinstance(setting.target, Fact | Trait):
+        return Change(setting, seen, Status.UNMET, reason=setting.target.cause or "nothing that is written changes it")
     if seen.writable is False:
         return _refused(setting, seen, kinds.refusal(setting.target, seen.errno or errno.EACCES))
     if remembered and not options.retry and _still(setting, want, have, remembered):
@@ -115,7 +118,7 @@ def _absent(setting: Setting, seen: Observation, options: Options, maker: Change
         writes = setting.codec.spell(setting.want or "", None)
         seen = replace(seen, in_use=maker.seen.in_use, users=maker.seen.users)  # whoever is there will be in this too
         return allowed(Change(setting, seen, Status.DRIFTED, Action.UPDATE, writes, reason=comes), options)
-    why = "not in this captured tree" if seen.not_captured else _why_absent(setting)
+    why = NOT_CAPTURED if seen.not_captured else _why_absent(setting)
     return Change(setting, seen, Status.UNSUPPORTED, reason=why)
 
 
@@ -135,12 +138,14 @@ def _out_of_reach(setting: Setting, seen: Observation) -> tuple[Status, str] | N
 
 def _why_absent(setting: Setting) -> str:
     match setting.target:
-        case KernelFile(absent=str(known)) if known:
+        case KernelFile(absent=str(known)) | Fact(absent=str(known)) if known:
             return known
         case KernelFile():
             return "this kernel has no such file"
         case IrqAffinity():
             return "the device has no such interrupt"
+        case Trait():
+            return "this host does not tell"
         case _:
             return "this host has no such thing"
 

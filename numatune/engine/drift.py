@@ -25,6 +25,7 @@ from numatune.settings.targets import (
     Nothing,
     OwnedFile,
     Target,
+    Trait,
     UnitProperty,
     UnitState,
 )
@@ -43,6 +44,8 @@ def outlives_reboot(target: Target) -> bool:
     match target:
         case OwnedFile() | Folder():
             return True
+        case Trait():
+            return True  # a boot resets nothing of the hardware: what is otherwise then has moved
         case UnitProperty(runtime=runtime):
             return not runtime
         case UnitState(aspect=aspect):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 
 from numatune.engine import kinds
 from numatune.engine.conflicts import named
@@ -13,6 +14,7 @@ from numatune.engine.journal import Journal
 from numatune.engine.observe import look
 from numatune.engine.outcome import outcome, unchanged
 from numatune.engine.restore import again
+from numatune.host.once import AskedOnce
 from numatune.host.protocol import Host
 from numatune.settings.journal import Ack, Intent, Ready, RunEnd, RunStart
 from numatune.settings.model import Impact, Phase, SettingId
@@ -77,6 +79,7 @@ class _Run:
         self._touched: set[Target] = set()
         self._total = 0
         self._reload_due = False
+        self._gone: list[str] = []
 
     def begin(self, changes: Sequence[Change]) -> None:
         """Everything that will be written goes to disk before anything is."""
@@ -121,9 +124,9 @@ class _Run:
         if not isinstance(change.setting.target, OwnedFile):
             self._reload()
         code = kinds.carry_out(change, self._host)
-        self._reload_due |= isinstance(change.setting.target, OwnedFile) and change.setting.target.reload and not code
         self._written[sid] = code
         held = look(change.setting, self._host)
+        self._note_unit(change.setting.target, code, held)
         ack = Ack(self._intents[sid].seq, code, held.text, identity=held.identity)
         self._journal.append(ack, sync=outlives_reboot(change.setting.target))
         self._touched |= {companion.target for companion in change.setting.companions}
@@ -151,15 +154,39 @@ class _Run:
         self._journal.append(self._ended(changes, out, missed), sync=True)
         return tuple(out)
 
+    def _note_unit(self, target: Target, code: int, held: Observation) -> None:
+        """Whether this wrote or removed a unit's own file, of which systemd has to hear."""
+        if isinstance(target, OwnedFile) and target.reload and not code:
+            self._reload_due = True
+            self._gone += [PurePath(target.path).name] if held.text is None else []
+
     def _reload(self) -> None:
         """Have systemd read the unit files that were written: once for all of them, before a unit is told anything."""
         if self._reload_due:
             self._host.run(("systemctl", "daemon-reload"))
             self._reload_due = False
+        if self._gone:
+            self._forget(self._gone)
+            self._gone.clear()
+
+    def _forget(self, units: Sequence[str]) -> None:
+        """Leave nothing of units whose files are gone: systemd lists a failed one on, and calls the host degraded.
+
+        A service of them that is at it waits for this run to end, and would then fail. SIGTERM would have it go on to
+        what it does when it stops. The boot unit takes itself away, where it finds an apply that was cut off.
+        """
+        groups = (self._host.read("/proc/self/cgroup").text or "").splitlines()
+        own = {PurePath(line).name for line in groups}
+        services = [unit for unit in units if unit.endswith(".service") and unit not in own]
+        if services:
+            self._host.run(("systemctl", "kill", "--signal=KILL", *services))
+            self._host.run(("systemctl", "stop", *services))
+        self._host.run(("systemctl", "reset-failed", *units))
 
     def _seen(self, changes: Sequence[Change]) -> Mapping[SettingId, Observation]:
         """What the host holds now. Of an apply also who else still sets it: some of them were stopped just now."""
-        seen = {change.setting.id: look(change.setting, self._host) for change in changes}
+        once = AskedOnce(self._host)
+        seen = {change.setting.id: look(change.setting, once) for change in changes}
         if self._start.kind != "apply":
             return seen
         return named([c.setting for c in changes if c.action is not Action.RELEASE], seen, self._host)

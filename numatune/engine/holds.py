@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from numatune.engine.when import for_people
-from numatune.errors import NumatuneError, Problem
+from numatune.errors import NumatuneError, Problem, did_you_mean
 from numatune.settings.applied import Hold
 from numatune.settings.model import SettingId
 from numatune.settings.plan import AS_WANTED, Action, Change
@@ -101,13 +101,10 @@ def _left(change: Change, reasons: dict[SettingId, str], waits: set[SettingId]) 
 
 def _unknown(patterns: Sequence[str], known: Collection[str], what: str) -> NumatuneError:
     """Ids that nobody has heard of, each with what may have been meant."""
-    from difflib import get_close_matches  # noqa: PLC0415  # only a typing error pays for it
-
     found, listed = _NOT_THERE[what]
     problems = []
     for pattern in patterns:
-        close = get_close_matches(pattern, known, 1)
-        hint = f"did you mean {close[0]}?" if close else f"`{listed}` lists them"
+        hint = did_you_mean(pattern, known) or f"`{listed}` lists them"
         problems.append(Problem(pattern, found, hint=hint))
     error = NumatuneError(patterns[0], found)
     error.problems = tuple(problems)

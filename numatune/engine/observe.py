@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from numatune.engine import captured, conflicts, guards, kinds
+from numatune.engine import conflicts, guards, kinds
 from numatune.host.once import AskedOnce
 from numatune.host.protocol import Reader
+from numatune.host.uncaptured import lacks
 from numatune.settings.codecs import meets
 from numatune.settings.model import Setting, SettingId
 from numatune.settings.plan import Observation
@@ -45,7 +46,7 @@ def observe(
 def look(setting: Setting, reader: Reader) -> Observation:
     """What the host holds for one setting; its guard is asked only where the wanted value is not held."""
     seen = kinds.look(setting, reader)
-    if seen.text is None and captured.lacks(seen.where, reader):
+    if seen.text is None and lacks(seen.where, reader):
         seen = replace(seen, not_captured=True)
     if setting.guard is None or setting.want is None:
         return seen

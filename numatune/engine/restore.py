@@ -158,10 +158,11 @@ def _take_away(owned: Owned, setting: Setting, now: Observation) -> Change | str
 
 
 def _unfinished(owned: Owned) -> bool:
-    """Whether a write that was cut off must be done again though its text is back: the rest of it may be missing."""
-    target = owned.setting.target
-    told = isinstance(target, OwnedFile) and (target.restart is not None or target.reload)
-    return owned.in_doubt and (len(owned.writes) > 1 or told)
+    """Whether a write that was cut off must be done again though its text is back.
+
+    The rest of it may be missing: of a file, that its unit is told, or that what was written beside it goes.
+    """
+    return owned.in_doubt and (len(owned.writes) > 1 or isinstance(owned.setting.target, OwnedFile))
 
 
 def _somebody(setting: Setting, now: str) -> str:

@@ -156,6 +156,7 @@ class SavedPlan:
     applied   the name of the applied set then: the plan is worked out against it
     released  the rows that are no longer wanted, whether or not they can be given back now
     program   as of the applied set
+    on_unmet  whether to stop before the first write where the host is not what is expected of it
     """
 
     plan: Plan
@@ -167,6 +168,7 @@ class SavedPlan:
     allow_unsafe: tuple[str, ...] = ()
     retry: bool = False
     on_error: Literal["continue", "rollback"] = "continue"
+    on_unmet: Literal["stop", "warn"] = "stop"
     released: tuple[str, ...] = ()
     applied: str = ""
     program: tuple[str, ...] = ()

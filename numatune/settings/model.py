@@ -9,6 +9,7 @@ from typing import Literal, NewType
 from numatune.compat import override
 from numatune.settings.codecs import AnyCodec
 from numatune.settings.targets import Target
+from numatune.settings.words import Word
 
 SettingId = NewType("SettingId", str)
 """Stable over runs, hosts and kernels: ``sysctl:vm.swappiness``, ``irq:0000:41:00.0/1``."""
@@ -17,6 +18,7 @@ SettingId = NewType("SettingId", str)
 class Phase(enum.IntEnum):
     """Order of writing, the SAME forwards and in rollback: THP rewrites min_free_kbytes on both ways."""
 
+    EXPECT = -10  # what is expected of the host, and never written
     QUIET = 0  # units that stop
     FILES = 5
     SYSCTL = 10
@@ -33,12 +35,12 @@ class Phase(enum.IntEnum):
     CHECK = 120  # facts: nothing is written
 
 
-class Impact(enum.StrEnum):
+class Impact(Word):
     """What a change does to work that runs now."""
 
-    LIVE = "live"
-    NEW_PROCESSES = "new-processes"
-    DISRUPTS = "disrupts"
+    LIVE = "live", "in force at once, and nothing that runs is disturbed"
+    NEW_PROCESSES = "new-processes", "counts for what starts from now on; what runs keeps the old state"
+    DISRUPTS = "disrupts", "stalls, cuts or may kill running work: only done with --allow-disruption"
 
 
 @dataclass(frozen=True, slots=True)

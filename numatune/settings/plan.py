@@ -2,47 +2,62 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from numatune.settings.model import Impact, Setting, SettingId
+from numatune.settings.words import Word
 
 FORMAT = 1
 """Version of the plan's JSON."""
 
 
-class Status(enum.StrEnum):
+NOT_CAPTURED = "not in this captured tree"
+"""Why a row is unsupported of which nobody knows whether the host has it."""
+
+
+class Status(Word):
     """What the host holds, judged as root would find it, whoever asks."""
 
-    OK = "ok"
-    DRIFTED = "drifted"
-    PENDING = "pending"
-    UNSUPPORTED = "unsupported"
-    UNCHANGEABLE = "unchangeable"
-    DENIED = "denied"
-    CLAMPED = "clamped"
-    FAILED = "failed"
-    REBOOT = "reboot"
-    NOT_APPLICABLE = "not-applicable"
+    OK = "ok", "the host holds the wanted value"
+    DRIFTED = "drifted", "it differs and root could change it"
+    PENDING = "pending", "written, in force at the kernel's next event (an idle interrupt)"
+    UNSUPPORTED = "unsupported", "this kernel or host has no such knob, or the thing vanished"
+    UNCHANGEABLE = "unchangeable", "the kernel owns it (a managed interrupt)"
+    DENIED = "denied", "read-only mount, lockdown, or unreadable for this caller"
+    CLAMPED = "clamped", "the write succeeded, the kernel holds another value"
+    FAILED = "failed", "the write was refused for another reason (errno named)"
+    REBOOT = "reboot", "wanted on the kernel command line, not there yet"
+    UNMET = "unmet", "expected of the hardware, and it is otherwise: nothing that is written changes it"
+    NOT_APPLICABLE = "not-applicable", "`when` is not met, or a rule matches nothing"
 
 
 AS_WANTED = frozenset({Status.OK, Status.PENDING, Status.NOT_APPLICABLE})
 """Of what a person need not know more."""
 
-_COUNTED = frozenset({Status.DRIFTED, Status.UNSUPPORTED, Status.DENIED, Status.CLAMPED, Status.FAILED, Status.REBOOT})
+_COUNTED = frozenset(
+    {
+        Status.DRIFTED,
+        Status.UNSUPPORTED,
+        Status.DENIED,
+        Status.CLAMPED,
+        Status.FAILED,
+        Status.REBOOT,
+        Status.UNMET,
+    }
+)
 
 
-class Action(enum.StrEnum):
+class Action(Word):
     """What apply would do."""
 
-    NONE = "none"
-    CREATE = "create"
-    UPDATE = "update"
-    DELETE = "delete"
-    REMOUNT = "remount"
-    RESTART = "restart"
-    RELEASE = "release"
+    NONE = "none", "nothing"
+    CREATE = "create", "make what is not there yet"
+    UPDATE = "update", "write another value"
+    DELETE = "delete", "take away what is there"
+    REMOUNT = "remount", "mount again with other options"
+    RESTART = "restart", "restart a unit under `services:`"
+    RELEASE = "release", "give back the original of what the applied set no longer wants"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +202,17 @@ def counts(setting: Setting, status: Status, *, applying: bool = False) -> bool:
     if status is Status.REBOOT:
         return not applying
     return status in _COUNTED
+
+
+def counted(status: Status) -> str:
+    """The same in words, for a setting that says nothing of `optional`."""
+    match status:
+        case Status.UNCHANGEABLE:
+            return "no, unless `optional: false`"
+        case Status.REBOOT:
+            return "yes, except by apply"
+        case _:
+            return "yes" if status in _COUNTED else "no"
 
 
 def differences(changes: Iterable[Change]) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from numatune.settings.measures import Measure
+
 DEBUGFS = "/sys/kernel/debug/"
 """What lies there is written with a leave of its own only."""
 
@@ -129,9 +131,27 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Checked, never written: the kernel command line. The first of `paths` that exists counts."""
+    """Checked, never written: the kernel command line, the width of a link. The first of `paths` that exists counts.
+
+    `absent`: the reason of a row where none of the paths exists. `cause`: what usually is the matter when it is not as
+    expected.
+    """
 
     paths: tuple[str, ...]
+    absent: str = field(default="", compare=False)
+    cause: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """What several files together tell of the hardware: checked, never written. `cause`: as of a Fact.
+
+    `told`: devices that the operator put on a node, as (address, node id).
+    """
+
+    of: Measure
+    told: tuple[tuple[str, int], ...] = ()
+    cause: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,5 +178,6 @@ Target = (
     | OwnedFile
     | Module
     | Fact
+    | Trait
     | Nothing
 )

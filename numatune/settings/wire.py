@@ -12,11 +12,11 @@ import json
 from typing import Any, TypeVar
 
 from numatune.errors import StateError
-from numatune.settings import applied, codecs, journal, model, plan, targets
+from numatune.settings import applied, codecs, journal, measures, model, plan, targets
 
 _CLASSES: dict[str, type[Any]] = {
     cls.__name__: cls
-    for module in (targets, model, plan, journal, applied)
+    for module in (measures, targets, model, plan, journal, applied)
     for cls in vars(module).values()
     if dataclasses.is_dataclass(cls) and isinstance(cls, type)
 } | {cls.__name__: cls for cls in codecs.AnyCodec.__args__}

@@ -53,6 +53,13 @@ def test_the_index_is_the_low_bits_of_a_hwirq_that_holds_the_whole_address_on_ol
     assert look(setting(3), kernel).identity == "27"
 
 
+def test_a_hwirq_of_more_than_64_bits_tells_nothing():
+    kernel = busy_host()
+    kernel.put("/sys/kernel/irq/26/hwirq", "9" * 5000)
+    assert irq.msi_index("26", kernel) is None
+    assert look(setting(2), kernel).text is None
+
+
 def test_a_write_after_a_rebind_goes_to_the_number_of_now():
     kernel = busy_host()
     assert look(setting(1), kernel).identity == "25"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from fakes import kills
 from fakes.forty import kernel as forty_kernel
 from fakes.forty import settings
 from fakes.journal import MemoryJournal, start
@@ -275,24 +276,16 @@ def test_a_killed_rollback_is_finished_on_a_full_disk(small_disk: Path):
     execute(diff(every, observe(every, kernel), Options()), kernel, FileJournal(folder), start())
     fill(small_disk)
 
-    class Killed(BaseException):
-        pass
-
-    def hook(moment: str, what: str) -> None:  # noqa: ARG001
-        if len(kernel.log) == writes + 20:
-            raise Killed
-
     for run in (2, 3):
         records = [record for number in range(1, run) for record in journal.read(f"{folder}/{number:06}.jsonl")]
         ledger = fold(records)
         seen = observe([owned.setting for owned in ledger.values()], kernel, name_conflicts=False)
         changes, spared = restore(ledger, seen, "boot")
         assert spared == ()
-        writes = len(kernel.log)
-        kernel.hook = hook if run == 2 else lambda moment, what: None  # noqa: ARG005
         back = FileJournal(folder, undone=[1])
-        with contextlib.suppress(Killed):
+        with kills.at(kernel, "after", number=20) if run == 2 else contextlib.nullcontext() as one:
             execute(changes, kernel, back, start(run, "rollback", undoes=(1,)))
+        assert bool(one and one.died) == (run == 2)
         fill(small_disk)
     assert kernel.state() == before
 

@@ -14,7 +14,7 @@ from fakes.usual import USUAL
 
 from numatune.engine.diff import Options, diff
 from numatune.engine.observe import flat, look, observe
-from numatune.settings.codecs import Choice, CpuList, Int, Size, Text
+from numatune.settings.codecs import Cmdline, CpuList, Int, Size, Text
 from numatune.settings.model import FitsFree, Guard, NotBelow, Phase, Refuse, Setting, SettingId, Unpopulated
 from numatune.settings.plan import Change, Status
 from numatune.settings.targets import Fact, KernelFile, Nothing, OwnedFile
@@ -136,7 +136,7 @@ def test_a_fact_is_never_written():
     setting = Setting(
         id=SettingId("cmdline:quiet"),
         target=Fact(("/proc/cmdline",)),
-        codec=Choice(),
+        codec=Cmdline(),
         want="quiet",
         phase=Phase.CHECK,
         section="x",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fakes import kills
 from fakes.forty import sysctl
 from fakes.kernel import FakeKernel
 from fakes.refusals import Refuses
@@ -25,10 +27,6 @@ from numatune.errors import StateError, TrustError, UsageError
 from numatune.settings.journal import Ready, Repaired, RunEnd
 
 SWAPPINESS, STAT = "/proc/sys/vm/swappiness", "/proc/sys/vm/stat_interval"
-
-
-class Killed(BaseException):
-    pass
 
 
 class Machine:
@@ -63,22 +61,9 @@ class Machine:
         )
         return spared
 
-    def _execute(self, run: object, killed_at: int, undone: Sequence[int] = ()) -> None:
-        left = killed_at
-
-        def hook(moment: str, what: str) -> None:  # noqa: ARG001
-            nonlocal left
-            left -= moment == "after"
-            if killed_at and not left:
-                raise Killed
-
-        self.kernel.hook = hook
-        try:
-            run(FileJournal(self.folder, undone))  # type: ignore[operator]
-        except Killed:
-            pass
-        finally:
-            self.kernel.hook = lambda moment, what: None  # noqa: ARG005
+    def _execute(self, run: Callable[[FileJournal], object], killed_at: int, undone: Sequence[int] = ()) -> None:
+        with kills.at(self.kernel, "after", number=killed_at) if killed_at else contextlib.nullcontext():
+            run(FileJournal(self.folder, undone))
 
     @property
     def stack(self) -> list[int]:

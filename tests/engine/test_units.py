@@ -6,11 +6,13 @@ import errno
 from dataclasses import replace
 
 import pytest
+from fakes.cgroup import CgroupV2
 from fakes.kernel import FakeKernel
 from fakes.systemd import Systemd
 from fakes.trees import host_tree
 from fakes.usual import USUAL
 
+from numatune.compat import override
 from numatune.engine import kinds
 from numatune.engine.diff import Options, row
 from numatune.engine.kinds import cgroup, systemctl
@@ -128,6 +130,34 @@ def test_absent_and_denied_are_told_apart():
 )
 def test_what_systemctl_says_is_an_errno(code: int, said: str, means: int):
     assert systemctl.errno_of(Ran(code, "", said)) == means
+
+
+class GroupOfAnIdleSlice(Systemd):
+    """systemd 257: a slice that is given a property while it does not run gets a group, and stays inactive."""
+
+    @override
+    def command(self, kernel: FakeKernel, argv: tuple[str, ...]) -> Ran | None:
+        group, answer = self.group(kernel, "inference.slice"), super().command(kernel, argv)
+        if "set-property" in argv and not group:
+            CgroupV2().make(kernel, GROUP)
+        if "show" in argv and answer is not None:
+            return replace(answer, out=answer.out.replace("ActiveState=active", "ActiveState=inactive"))
+        return answer
+
+
+@pytest.mark.parametrize(
+    ("text", "pids", "kept"),
+    [("0-3", "\n", True), ("", "\n", False), ("", "4242\n", True)],
+    ids=["given", "taken back", "taken back while a task is in it"],
+)
+def test_the_group_of_an_idle_slice_goes_with_its_property(text: str, pids: str, *, kept: bool):
+    behaviours = [GroupOfAnIdleSlice() if isinstance(one, Systemd) else one for one in USUAL]
+    host = FakeKernel(host_tree(nodes=2, systemd=True), behaviours=behaviours)
+    CgroupV2().make(host, GROUP)
+    host.files[f"{GROUP}/cgroup.procs"] = pids
+    change = Change(CPUS, Observation("0-3"), Status.DRIFTED, Action.UPDATE, (text,))
+    assert kinds.carry_out(change, host) == 0
+    assert (f"{GROUP}/cgroup.procs" in host.files) is kept
 
 
 # states

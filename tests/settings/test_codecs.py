@@ -25,8 +25,11 @@ from numatune.settings.codecs import (
     MemPolicy,
     Paired,
     Size,
+    Speed,
+    Tally,
     Text,
     UnitSet,
+    Version,
     Words,
     agree,
     meets,
@@ -53,6 +56,9 @@ VALUES: dict[Codec, st.SearchStrategy[str]] = {
     MemPolicy(): st.tuples(
         st.sampled_from(["bind", "interleave", "interleave=static", "weighted interleave"]), SETS.filter(bool)
     ).map(":".join),
+    Tally(): NUMBERS,
+    Speed(): st.sampled_from(["2.5 GT/s", "5.0 GT/s PCIe", "8 GT/s PCIe", "16", "32.0 GT/s PCIe", "64"]),
+    Version(): st.lists(st.integers(0, 999).map(str), min_size=1, max_size=4).map(".".join),
 }
 
 

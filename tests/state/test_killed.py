@@ -4,43 +4,21 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
 import pytest
-from fakes.commands import lend, typed
+from fakes import worlds
+from fakes.commands import typed
 from fakes.kernel import FakeKernel
-from fakes.kills import life
+from fakes.kills import different
 from fakes.trees import host_tree
 
 FIRST = "name: first\nsysctl: {vm.swappiness: 10, vm.stat_interval: 10}\ncpusets: {a: {cpus: 0-3, mems: 0}}\n"
 SECOND = "name: second\nsysctl: {vm.swappiness: 20}\nthp: {enabled: never}\n"
 
 
-@dataclass
-class World:
-    """A host, and the folder of its state. `copy` leaves both as they are."""
-
-    kernel: FakeKernel
-    folder: Path
-    monkeypatch: pytest.MonkeyPatch
-
-    def enter(self) -> None:
-        lend(self.kernel, self.folder, self.monkeypatch)
-
-    def copy(self, name: str) -> World:
-        folder = self.folder.parent / name
-        shutil.copytree(self.folder, folder, ignore=shutil.ignore_patterns("lock"))
-        made = World(self.kernel.copy(), folder, self.monkeypatch)
-        made.enter()
-        return made
-
-    def killed(self, left: int, *argv: str) -> bool:
-        with life(left, self.kernel, self.monkeypatch) as one:
-            typed(*argv)
-        return one.died
+class World(worlds.World):
+    """Which knows what is applied to it."""
 
     @property
     def applied(self) -> str:
@@ -63,11 +41,6 @@ class World:
         return "was cut off before its end" in typed("history").err
 
 
-def different(now: dict[str, str], before: dict[str, str]) -> dict[str, tuple[str | None, str | None]]:
-    paths = {*now, *before}
-    return {path: (before.get(path), now.get(path)) for path in paths if before.get(path) != now.get(path)}
-
-
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """Nothing is applied; both profiles lie in the working directory."""
@@ -85,25 +58,11 @@ def done(*argv: str) -> None:
     assert came.code == 0, came
 
 
-def at_every_step(world: World, *argv: str, least: int = 20) -> Callable[[], object]:
-    """Worlds in each of which the command was killed one step later, and at last one in which it came to its end."""
-
-    def worlds() -> object:
-        for left in count():
-            one = world.copy(f"{argv[0]}{left}")
-            if not one.killed(left, *argv):
-                assert left > least
-                return
-            yield one
-
-    return worlds
-
-
 def test_an_apply_that_is_killed(world: World) -> None:
     zero = world.kernel.state()
     done("apply", "first.yaml", "--yes")
     first = world.kernel.state()
-    for one in at_every_step(world, "apply", "second.yaml", "--yes")():
+    for one in world.lives("apply", "second.yaml", "--yes"):
         if one.is_cut_off():
             done("rollback", "--yes")
         elif one.applied == "first" and one.kernel.state() != first:
@@ -124,7 +83,7 @@ def test_a_rollback_that_is_killed(world: World) -> None:
     first = world.kernel.state()
     done("apply", "second.yaml", "--yes")
     second = world.kernel.state()
-    for one in at_every_step(world, "rollback", "--yes")():
+    for one in world.lives("rollback", "--yes"):
         if one.is_cut_off() or one.applied == "second":
             if not one.is_cut_off():
                 one.agrees(second, "second")
@@ -142,7 +101,7 @@ def test_a_rollback_that_is_killed_twice(world: World) -> None:
     for steps in (8, 14, 20, 26):
         middle = world.copy(f"middle{steps}")
         middle.killed(steps, "rollback", "--yes")
-        for one in at_every_step(middle, "rollback", "--yes", "--run", "2", least=2)():
+        for one in middle.lives("rollback", "--yes", "--run", "2", least=2):
             if one.is_cut_off() or one.applied == "second":
                 done("rollback", "--yes")
             one.agrees(first, "first")
@@ -156,7 +115,7 @@ def test_a_rollback_of_everything_that_is_killed(world: World) -> None:
     zero = world.kernel.state()
     done("apply", "first.yaml", "--yes")
     done("apply", "second.yaml", "--yes")
-    for one in at_every_step(world, "rollback", "--all", "--yes")():
+    for one in world.lives("rollback", "--all", "--yes"):
         while one.is_cut_off() or one.applied:
             done("rollback", "--yes")
         one.agrees(zero, "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from fakes.commands import lend, typed
 from fakes.kernel import FakeKernel
+from fakes.kills import on_host
 from fakes.rows import owned_file, sysctl, thp
 from fakes.trees import host_tree
 from hypothesis import given
@@ -357,26 +357,13 @@ def _asked(key: str, number: int) -> Setting:
 
 @pytest.mark.parametrize("point", range(1, 9))
 def test_a_kill_while_releasing_leaves_nothing_that_cannot_be_undone(point: int) -> None:
-    class KilledError(BaseException):
-        pass
-
     machine = Machine()
     machine.apply(thp("always", companions=(MIN_FREE,)), SWAPPINESS)
     first = machine.kernel.state()
-    left = point
-
-    def hook(*_: str) -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            raise KilledError
-
     journal = Records()
-    machine.kernel.hook = hook
     plan = machine.plan((CLUSTER,))
-    with contextlib.suppress(KilledError):
+    with on_host(point - 1, machine.kernel):
         execute(plan, machine.kernel, journal, RunStart(2, "apply", "", "", 1, "boot"))
-    machine.kernel.hook = lambda *_: None
     machine.runs.append(journal.records)
     assert machine.undo(1) == ()
     assert machine.kernel.state() == first

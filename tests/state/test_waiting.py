@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import json
 from itertools import count
 from pathlib import Path
 
+import jsonschema
 import pytest
 from fakes.commands import lend, typed
 from fakes.kernel import Behaviour, FakeKernel
@@ -17,6 +19,7 @@ from fakes.usual import USUAL
 from numatune.compat import override
 from numatune.engine.journal import FileJournal
 from numatune.host.protocol import Ran
+from numatune.views import plan_json
 
 SWAPPINESS = "/proc/sys/vm/swappiness"
 WAITING = ("apply", "p.yaml", "--yes", "--confirm-within", "10m")
@@ -55,6 +58,15 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeKernel:
     (tmp_path / "p.yaml").write_text("name: p\nsysctl: {vm.swappiness: 10}\n")
     (tmp_path / "q.yaml").write_text("name: q\nsysctl: {vm.swappiness: 20}\n")
     return made
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_report_for_programs_tells_until_when_to_confirm() -> None:
+    report = typed(*WAITING, "--json").json
+    jsonschema.validate(report, json.loads(plan_json.schema()))
+    confirmed = typed("confirm", "--json").json
+    assert (report["run"], report["confirm_until"]) == (confirmed["run"], confirmed["until"])
+    assert typed("apply", "q.yaml", "--yes", "--json").json["confirm_until"] is None
 
 
 def test_a_run_that_waits_keeps_others_away_until_it_is_confirmed(kernel: FakeKernel) -> None:

@@ -21,6 +21,7 @@ from numatune.engine.kinds import (
     owned_file,
     refusals,
     systemctl,
+    trait,
     unit_property,
     unit_state,
 )
@@ -40,6 +41,7 @@ from numatune.settings.targets import (
     Nothing,
     OwnedFile,
     Target,
+    Trait,
     UnitProperty,
     UnitState,
 )
@@ -79,6 +81,8 @@ def look(setting: Setting, reader: Reader) -> Observation:  # noqa: C901, PLR091
             return module.look(target, setting, reader)
         case Fact() as target:
             return fact.look(target, setting, reader)
+        case Trait() as target:
+            return trait.look(target, setting, reader)
         case Nothing() as target:
             return nothing.look(target, setting, reader)
         case _:
@@ -114,6 +118,8 @@ def carry_out(change: Change, host: Host) -> int:  # noqa: C901, PLR0911, PLR091
             return module.write(target, change, host)
         case Fact() as target:
             return fact.write(target, change, host)
+        case Trait() as target:
+            return trait.write(target, change, host)
         case Nothing() as target:
             return nothing.write(target, change, host)
         case _:

@@ -1,4 +1,4 @@
-"""What is checked and never written: the kernel command line."""
+"""What one file tells and is never written: the kernel command line, the width of a link."""
 
 from __future__ import annotations
 

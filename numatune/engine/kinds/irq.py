@@ -20,7 +20,10 @@ from numatune.settings.plan import Change, Observation, Status
 from numatune.settings.targets import IrqAffinity
 
 _INDEX_BITS = 0x7FF
-_ROW = re.compile(r"^ *(\d+):[ \d]*\S*MSIX?-([0-9a-f]+:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) +(\d+)", re.ASCII | re.MULTILINE)
+_HWIRQ = re.compile(r"[0-9]{1,20}")
+_ROW = re.compile(
+    r"^ *(\d+):[ \d]*\S*MSIX?-([0-9a-f]+:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) +(\d{1,20})\b", re.ASCII | re.MULTILINE
+)
 
 _seen_at: dict[tuple[str, int], str] = {}
 """(device, index) -> the number it had when last looked for. A hint, checked again on the host at each use: it makes a
@@ -86,14 +89,14 @@ def find(target: IrqAffinity, reader: Reader) -> str | None:
     """
     key = (target.device, target.index)
     hint = _seen_at.get(key)
-    if hint and reader.stat(f"{_folder(target.device)}/{hint}") and _index(hint, reader) == target.index:
+    if hint and reader.stat(f"{_folder(target.device)}/{hint}") and msi_index(hint, reader) == target.index:
         return hint
     numbers = reader.names(_folder(target.device))
     if not numbers and not reader.live:
         return _by_chip(reader.read("/proc/interrupts").text or "").get(key)
     if reader.stat("/sys/kernel/irq") is None:
         return dict(enumerate(numbers)).get(target.index)
-    now = {_index(number, reader): number for number in numbers}
+    now = {msi_index(number, reader): number for number in numbers}
     _seen_at.update({(target.device, index): number for index, number in now.items() if index is not None})
     return now.get(target.index)
 
@@ -102,9 +105,10 @@ def _folder(device: str) -> str:
     return f"/sys/bus/pci/devices/{device}/msi_irqs"
 
 
-def _index(number: str, reader: Reader) -> int | None:
+def msi_index(number: str, reader: Reader) -> int | None:
+    """An interrupt's place among its device's, from the 64 bits of ``hwirq``; None where the host does not tell."""
     text = (reader.read(f"/sys/kernel/irq/{number}/hwirq").text or "").strip()
-    return int(text) & _INDEX_BITS if text.isdecimal() else None
+    return int(text) & _INDEX_BITS if _HWIRQ.fullmatch(text) else None
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from numatune.settings.codecs.base import Codec
+from numatune.settings.codecs.base import Bounded, Codec
+from numatune.settings.codecs.measures import Speed, Tally, Version
 from numatune.settings.codecs.numbers import Bool, Count, Int, Paired
 from numatune.settings.codecs.policies import MemPolicy
 from numatune.settings.codecs.sets import CpuList, CpuMask, GroupSet, UnitSet
@@ -26,12 +27,16 @@ AnyCodec = (
     | GroupSet
     | Size
     | MemPolicy
+    | Tally
+    | Speed
+    | Version
 )
 
 __all__ = [
     "AnyCodec",
     "AtBoot",
     "Bool",
+    "Bounded",
     "Choice",
     "Cmdline",
     "Codec",
@@ -44,8 +49,11 @@ __all__ = [
     "Members",
     "Paired",
     "Size",
+    "Speed",
+    "Tally",
     "Text",
     "UnitSet",
+    "Version",
     "Words",
     "agree",
     "alike",

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
+from numatune.compat import override
+
 
 class Codec:
     """The defaults. A codec is pure and is named on the wire by its class name.
@@ -40,3 +45,28 @@ class Codec:
     def between(self, before: str, want: str, now: str) -> bool:  # noqa: ARG002  # most writes are whole or not at all
         """Whether `now` could be a write of `want` over `before` that got part of the way."""
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded(Codec):
+    """What has an order. With `op` >= or <= any host value on that side is as wanted and stays."""
+
+    op: Literal["=", ">=", "<="] = "="
+
+    def measure(self, text: str) -> tuple[int, ...]:
+        """What is compared. Raises ValueError on text that has no such thing."""
+        raise NotImplementedError
+
+    @override
+    def holds(self, want: str, have: str) -> bool:
+        return self.within(self.measure(want), self.measure(have))
+
+    def within(self, wanted: tuple[int, ...], held: tuple[int, ...]) -> bool:
+        """Whether `held` is on the side of `wanted` that `op` says."""
+        match self.op:
+            case "=":
+                return held == wanted
+            case ">=":
+                return held >= wanted
+            case "<=":
+                return held <= wanted

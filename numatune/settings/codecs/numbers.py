@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
 from numatune.compat import override
-from numatune.settings.codecs.base import Codec
+from numatune.settings.codecs.base import Bounded, Codec
 
 _DECIMAL = re.compile(r"\s*-?(?:0|[1-9][0-9]*)\s*\Z", re.ASCII)
 _YES = frozenset({"1", "y", "yes", "t", "true", "on"})
@@ -23,25 +22,16 @@ def number(text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Int(Codec):
+class Int(Bounded):
     """A decimal integer. With `op` >= or <= any host value on that side is as wanted and stays."""
 
-    op: Literal["=", ">=", "<="] = "="
+    @override
+    def measure(self, text: str) -> tuple[int, ...]:
+        return (number(text),)
 
     @override
     def show(self, text: str) -> str:
         return str(number(text))
-
-    @override
-    def holds(self, want: str, have: str) -> bool:
-        wanted, held = number(want), number(have)
-        match self.op:
-            case "=":
-                return held == wanted
-            case ">=":
-                return held >= wanted
-            case "<=":
-                return held <= wanted
 
     @override
     def grows(self, have: str, want: str) -> bool | None:
