@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numatune.knobs.base import Knob
 
 SECTIONS: Final = (
+    "expect",
     "modules",
     "sysctl",
     "thp",

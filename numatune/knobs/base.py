@@ -63,10 +63,10 @@ def cpu_set(value: Any) -> CpuSet:
         case int() if not isinstance(value, bool):
             return CpuSet([value])
         case list() | tuple() if not any(isinstance(item, list | tuple) for item in value):
-            joined = CpuSet()
+            union = CpuSet()
             for item in value:
-                joined |= cpu_set(item)
-            return joined
+                union |= cpu_set(item)
+            return union
     found = "a mapping" if isinstance(value, Mapping) else "a list of lists" if isinstance(value, list) else repr(value)
     raise ValueError(f"{found} is no set; accepted: a list like 0-3,8 or an expression")
 
@@ -138,6 +138,11 @@ def wanted(  # noqa: PLR0913  # where it was asked, what is asked, where it live
         why=asked.why,
         optional=asked.optional,
     )
+
+
+def joined(*phrases: str) -> str:
+    """Phrases as one note."""
+    return "; ".join(phrase for phrase in phrases if phrase)
 
 
 @dataclass(frozen=True, slots=True)

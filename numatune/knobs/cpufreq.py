@@ -19,9 +19,10 @@ from numatune.knobs.base import Asked, Context, Knob, Refused, Section, wanted
 from numatune.knobs.cpuidle import CpuIdle, idle_settings
 from numatune.settings.codecs import AnyCodec, Int, Words
 from numatune.settings.model import Phase, Setting, SettingId
+from numatune.settings.plan import NOT_CAPTURED
 from numatune.settings.targets import KernelFile, Nothing
-from numatune.topology.model import Machine
 from numatune.topology.model import Section as TopologySection
+from numatune.topology.model import Topology
 from numatune.topology.power import Policy
 
 _ROOT: Final = "/sys/devices/system/cpu/cpufreq"
@@ -145,6 +146,7 @@ def _watched_preference(policy: Policy) -> Setting:
         phase=Phase.CPUFREQ,
         section="cpufreq",
         after=(_id(policy, "governor"),),
+        family="cpufreq:epp",
     )
 
 
@@ -153,12 +155,15 @@ def _id(policy: Policy, name: str) -> SettingId:
 
 
 def _nowhere(name: str, asked: Asked[Any], context: Context) -> Setting:
-    target = Nothing("unsupported", _without(context.topology.machine))
+    target = Nothing("unsupported", _without(context.topology))
     path = ("cpufreq", name)
     return wanted(context, path, asked, want=str(asked.value), target=target, codec=Words(), phase=Phase.CPUFREQ)
 
 
-def _without(machine: Machine) -> str:
+def _without(topology: Topology) -> str:
+    if not topology.power.policies_told:
+        return NOT_CAPTURED
+    machine = topology.machine
     guest = machine.virt not in ("", "none")
     return f"no cpufreq here: the host of this {machine.virt} guest decides" if guest else "no cpufreq driver is loaded"
 

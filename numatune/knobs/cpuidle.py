@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field
 from numatune.knobs.base import Asked, Context, Section, wanted
 from numatune.settings.codecs import Int
 from numatune.settings.model import Phase, Setting, SettingId
+from numatune.settings.plan import NOT_CAPTURED
 from numatune.settings.targets import KernelFile, Nothing
 
 _CPU: Final = "/sys/devices/system/cpu"
@@ -54,19 +55,20 @@ def idle_settings(section: CpuIdle, context: Context) -> Iterator[Setting]:
 
 def _disabled(name: str, asked: Asked[list[str]], context: Context) -> Iterator[Setting]:
     states = context.topology.power.idle_states
+    none = "this host has no idle states" if context.topology.power.idle_states_told else NOT_CAPTURED
     made = wanted(
         context,
         ("cpufreq", "cpuidle", "disable"),
         asked,
         want="1",
-        target=Nothing("unsupported", "this host has no idle states"),
+        target=Nothing("unsupported", none),
         codec=Int(),
         phase=Phase.CPUFREQ,
     )
     meant = [state for state in states if state.name.lower() == name.lower()]
     if not meant:
         known = f"no idle state {name} here; there are {', '.join(dict.fromkeys(state.name for state in states))}"
-        lacking = Nothing("unsupported", known if states else "this host has no idle states")
+        lacking = Nothing("unsupported", known if states else none)
         yield replace(made, id=SettingId(f"cpufreq:cpuidle/{name}"), want="disabled", target=lacking)
     for state in meant:
         for cpu in state.cpus:

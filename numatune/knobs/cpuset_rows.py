@@ -8,7 +8,7 @@ from typing import Any
 
 from numatune.cpus import CpuSet
 from numatune.knobs import workqueues
-from numatune.knobs.base import Asked, Context
+from numatune.knobs.base import Asked, Context, joined
 from numatune.knobs.cpuset_groups import Group, parent_of
 from numatune.settings.codecs import AnyCodec, Size, Text
 from numatune.settings.model import Guard, Impact, Phase, Refuse, Setting, SettingId
@@ -21,6 +21,8 @@ KEYS = ("mems", "cpus", "memory_max", "partition")
 
 KEEPS_AFFINITY = (6, 2)
 """Since then tasks keep the affinity that they gave themselves when cpuset is switched on (systemd issue 23748)."""
+
+MOVES = "pages of running tasks move to these nodes, and a rollback to more nodes moves none back"
 
 FORGETS = "before Linux 6.2 tasks forget the CPU affinity that they gave themselves when cpuset is switched on"
 
@@ -58,6 +60,8 @@ class Rows:
         after = (*more.pop("after", ()), *self._before(name, key))
         if key == "partition" and asked.value == "isolated":
             more["companions"] = (workqueues.watched(self.topology),)
+        if key == "mems" and self._moves_pages(asked.value):
+            more["note"] = joined(MOVES, more.get("note", ""))
         return Setting(
             id=SettingId(f"cpuset:{name}/{key}"),
             target=target,
@@ -73,6 +77,10 @@ class Rows:
             inside=self._inside(name, key),
             **more,
         )
+
+    def _moves_pages(self, mems: CpuSet) -> bool:
+        """Whether pages of tasks may lie elsewhere, and the kernel moves them: v1 leaves them (memory_migrate)."""
+        return self.topology.cgroups.version == 2 and bool(self.mems - mems)  # noqa: PLR2004  # cgroup v2
 
     def nothing(self, name: str, key: str, reason: str) -> Setting:
         """The row of a key that this host has no place for."""

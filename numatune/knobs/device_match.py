@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-from typing import Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from numatune.compat import override
 from numatune.knobs.base import Section
+from numatune.topology.match import KEYS, matches
 from numatune.topology.model import Device, DeviceKind
+
+
+def _digits(value: Any) -> Any:
+    """The ID 1002 is a number to YAML."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+PciId = Annotated[str, BeforeValidator(_digits)]
+"""Four hexadecimal digits, as lspci -n prints them, or a glob."""
 
 
 class DeviceMatch(Section):
@@ -19,6 +28,8 @@ class DeviceMatch(Section):
     address: str | None = None
     driver: str | None = None
     name: str | None = None
+    vendor: PciId | None = None
+    device_: PciId | None = Field(default=None, alias="device")
 
     @model_validator(mode="after")
     def _something(self) -> Self:
@@ -29,15 +40,14 @@ class DeviceMatch(Section):
 
     def device(self, device: Device) -> bool:
         """Whether a device is meant. `name` is any of its names (eth0, mlx5_0)."""
-        return (
-            (self.class_ is None or device.kind == self.class_)
-            and (self.address is None or fnmatchcase(device.address, self.address.lower()))
-            and (self.driver is None or fnmatchcase(device.driver, self.driver))
-            and (self.name is None or any(fnmatchcase(name, self.name) for name in device.names))
-        )
+        return matches(((key, text) for key, text in self.pairs if key in KEYS), device)  # a rule may ask for more
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """What is asked for, as (key, text)."""
+        return tuple(self.model_dump(by_alias=True, exclude_none=True).items())
 
     @override
     def __str__(self) -> str:
         """As the profile would say it: ``class nic, name eth*``."""
-        asked = self.model_dump(by_alias=True, exclude_none=True)
-        return ", ".join(f"{key} {value}" for key, value in asked.items())
+        return ", ".join(f"{key} {value}" for key, value in self.pairs)

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, RootModel
 from numatune.cpus import CpuSet
 from numatune.knobs.base import Context, CpuSetField, Knob, Section
 from numatune.knobs.node_ids import NodeId, without_memory
-from numatune.knobs.page_sizes import kb_of, size_key, spelled
+from numatune.knobs.page_sizes import GIVEN_BACK, gives_back, kb_of, size_key, spelled
 from numatune.settings.codecs import Count, Text
 from numatune.settings.model import FitsFree, Impact, Phase, Setting, SettingId
 from numatune.settings.targets import HugepagePool, Nothing
@@ -79,13 +79,19 @@ def _of_size(size: str, pool: Pool, context: Context) -> Iterator[Setting]:
     for node, pages in sorted(_pages(pool, topology).items()):
         each = replace(asked, id=SettingId(f"hugepages:node{node}/{spelled(kb)}"), want=str(pages))
         without = without_memory(node, topology)
-        yield replace(each, target=Nothing("unsupported", without)) if without else _held(each, HugepagePool(node, kb))
+        if without:
+            yield replace(each, target=Nothing("unsupported", without))
+        else:
+            here = [one for one in topology.nodes if one.id == node]
+            yield _held(each, HugepagePool(node, kb), shrinks=gives_back(pages, kb, here))
 
 
-def _held(asked: Setting, pool: HugepagePool) -> Setting:
+def _held(asked: Setting, pool: HugepagePool, *, shrinks: bool) -> Setting:
     """The setting of a pool that is there: never more than is free, nor fewer than are in use."""
     return replace(
         asked,
+        undo="nearest" if shrinks else "exact",
+        note=GIVEN_BACK if shrinks else "",
         target=pool,
         codec=Count(),
         impact_allowed=Impact.DISRUPTS,

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from numatune.cpus import CpuSet
-from numatune.knobs.base import Asked, Context, CpuSetField, Knob, Section
-from numatune.knobs.irq_rules import Claim, NoPlace, Rule, claims, joined, place, slots, unmatched, usable
+from numatune.knobs.base import Asked, Context, CpuSetField, Knob, Section, joined
+from numatune.knobs.cpu_masks import width
+from numatune.knobs.irq_rules import Claim, NoPlace, Rule, claims, place, slots, unmatched, usable
 from numatune.settings.codecs import CpuList, CpuMask, Text
 from numatune.settings.model import Phase, Setting, SettingId
-from numatune.settings.targets import IrqAffinity, KernelFile, Nothing
+from numatune.settings.targets import IrqAffinity, KernelFile
 from numatune.topology.model import Section as TopologySection
 
 DEFAULT_AFFINITY = "/proc/irq/default_smp_affinity"
@@ -42,29 +43,28 @@ def settings(section: Irq, context: Context) -> tuple[Setting, ...]:
 
 def _default(asked: Asked[CpuSet], context: Context) -> Setting:
     """Of the whole machine: Linux Documentation/core-api/irq/irq-affinity.rst."""
-    cpus = context.topology.cpus
-    found = usable(asked.value, context.topology)
+    found, source = usable(asked.value, context.topology), context.source("irq", "default_affinity")
     if isinstance(found, NoPlace):
         return Setting(
             id=SettingId("irq:default_smp_affinity"),
-            target=Nothing(found.status, found.reason),
+            target=found.target(source),
             codec=Text(),
             want=str(asked.value),
             phase=Phase.IRQ,
             section="irq",
-            source=context.source("irq", "default_affinity"),
+            source=source,
             why=asked.why,
             optional=asked.optional,
         )
-    width = max(context.topology.machine.possible_cpus, (cpus.online | cpus.offline).last + 1)
+    mask = CpuMask(width=width(context.topology))
     return Setting(
         id=SettingId("irq:default_smp_affinity"),
         target=KernelFile((DEFAULT_AFFINITY,)),
-        codec=CpuMask(width=width),
-        want=found.cpus.mask(width),
+        codec=mask,
+        want=found.cpus.mask(mask.width),
         phase=Phase.IRQ,
         section="irq",
-        source=context.source("irq", "default_affinity"),
+        source=source,
         why=asked.why,
         optional=asked.optional,
         note=joined(found.note, "counts for interrupts that start later, moves none that is active"),
@@ -113,14 +113,15 @@ def _nameless(claim: Claim, rule: Rule) -> NoPlace:
 
 def _row(name: str, nothing: NoPlace, number: int, rule: Rule, context: Context) -> Setting:
     """A visible row: nothing of this rule can be done, for the whole host or for one device."""
+    source = context.source("irq", "rules", str(number))
     return Setting(
         id=SettingId(name),
-        target=Nothing(nothing.status, nothing.reason),
+        target=nothing.target(source),
         codec=Text(),
         want=str(rule.where or ""),
         phase=Phase.IRQ,
         section="irq",
-        source=context.source("irq", "rules", str(number)),
+        source=source,
         why=rule.why,
         optional=rule.optional,
     )

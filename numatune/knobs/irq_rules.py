@@ -10,8 +10,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from numatune.cpus import CpuSet
-from numatune.knobs.base import CpuSetField, Section
+from numatune.knobs.base import CpuSetField, Section, joined
+from numatune.knobs.cpu_masks import beyond, lacking
 from numatune.knobs.device_match import DeviceMatch
+from numatune.settings.model import Source
+from numatune.settings.targets import Nothing
 from numatune.topology.model import Device, Interrupt, Node, Topology
 
 Spread = Literal["core", "cpu", "none"]
@@ -91,7 +94,8 @@ def claims(rules: Sequence[Rule], topology: Topology) -> tuple[tuple[Claim, ...]
             if left and rule.match.device(device):
                 taken = tuple(interrupt for interrupt in left if rule.match.interrupt(interrupt))
                 nameless = tuple(interrupt for interrupt in left if rule.match.cannot_tell(interrupt))
-                left = [interrupt for interrupt in left if interrupt not in {*taken, *nameless}]
+                gone = {interrupt.number for interrupt in (*taken, *nameless)}
+                left = [interrupt for interrupt in left if interrupt.number not in gone]
                 if taken or nameless:
                     got.append(Claim(device, taken, nameless))
     return tuple(map(tuple, claimed))
@@ -123,6 +127,10 @@ class NoPlace:
     status: Literal["not-applicable", "unsupported"]
     reason: str
 
+    def target(self, source: Source | None) -> Nothing:
+        """Of the row that says so; `source`: the line that asks for what this host lacks."""
+        return Nothing(self.status, lacking(self.reason, source if self.status == "unsupported" else None))
+
 
 def place(
     where: Literal["local", "all"] | CpuSet | None, device: Device, topology: Topology, away_from: CpuSet | None = None
@@ -144,18 +152,24 @@ def place(
 
 
 def usable(asked: CpuSet, topology: Topology, away_from: CpuSet | None = None) -> Place | NoPlace:
-    """`asked` without offline, isolated and nohz_full CPUs, which serve no interrupts, and without `away_from`."""
+    """`asked` without offline, isolated and nohz_full CPUs, which serve no interrupts, and without `away_from`.
+
+    A CPU that is isolated and nohz_full too is named once, as isolated.
+    """
     cpus = topology.cpus
-    if missing := asked - cpus.online - cpus.offline:
-        return NoPlace("unsupported", f"CPUs {missing} are not on this host; online are {cpus.online}")
-    quiet = cpus.isolated | cpus.nohz_full
-    kept = (asked & cpus.online) - quiet - (away_from or CpuSet())
-    offline, isolated = asked - cpus.online, asked & quiet
+    if missing := beyond(asked, topology):
+        return NoPlace("unsupported", missing)
+    out = {
+        "offline": asked - cpus.online,
+        "isolated": asked & cpus.isolated,
+        "nohz_full": asked & cpus.nohz_full - cpus.isolated,
+    }
+    kept = (asked & cpus.online) - cpus.isolated - cpus.nohz_full - (away_from or CpuSet())
     if kept:
-        left_out = [name for name, some in (("offline", offline), ("isolated", isolated)) if some]
+        left_out = [name for name, some in out.items() if some]
         return Place(kept, f"{' and '.join(left_out)} CPUs left out" if left_out else "")
-    gone = (("offline", offline), ("isolated", isolated), ("kept free", asked & (away_from or CpuSet())))
-    reasons = (f"{some} {name}" for name, some in gone if some)
+    gone = {**out, "kept free": asked & (away_from or CpuSet())}
+    reasons = (f"{some} {name}" for name, some in gone.items() if some)
     return NoPlace("unsupported", joined(f"no CPU is left of {asked or 'an empty set'}", *reasons))
 
 
@@ -192,8 +206,3 @@ def _nearest(distances: Mapping[int, int], nodes: Sequence[Node]) -> Node | None
     """Of equally near ones the lowest."""
     known = [node for node in nodes if node.id in distances]
     return min(known, key=lambda node: (distances[node.id], node.id), default=None)
-
-
-def joined(*phrases: str) -> str:
-    """Phrases as one note."""
-    return "; ".join(phrase for phrase in phrases if phrase)

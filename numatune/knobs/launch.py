@@ -16,12 +16,13 @@ from pydantic import AfterValidator, Field, model_validator
 from numatune.cpus import CpuSet
 from numatune.errors import LaunchError, Problem
 from numatune.knobs.base import Asked, Context, CpuSetField, Knob, Path, Refused, Section
+from numatune.knobs.cpu_masks import not_here
 from numatune.launch import compiled, wording
 from numatune.launch.policy import NICS, CpuMode, MemoryMode, OnUnknown, Policy, Smt, Thp
 from numatune.launch.quick import FILE
 from numatune.settings.codecs import Text
 from numatune.settings.model import Impact, Phase, Setting, SettingId
-from numatune.settings.targets import OwnedFile
+from numatune.settings.targets import Nothing, OwnedFile
 from numatune.topology.model import Section as TopologySection
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
@@ -76,6 +77,7 @@ class LaunchSection(Section):
     widen          start from the CPUs of the cpuset, not from the inherited affinity
     cgroup         a group to join first
     thp            keep, madvise, never: transparent hugepages of the process
+    shm            keep, interleave, interleave:NODES: new files of /dev/shm, in a container
     env            variables; cores and cpus are counts; nics: true names the nearest adapters
     ranks          what is written out by rank
     """
@@ -92,6 +94,7 @@ class LaunchSection(Section):
     widen: Asked[bool] | None = None
     cgroup: Asked[Group] | None = None
     thp: Asked[Thp] | None = None
+    shm: Asked[str] | None = None
     env: dict[str, str | int | bool] = Field(default_factory=dict)
     ranks: dict[str, RankSection] = Field(default_factory=dict)
 
@@ -103,6 +106,7 @@ def _settings(section: LaunchSection, context: Context) -> tuple[Setting, ...]:
     policy = _policy(section, context)
     whys = (getattr(section, key) for key in type(section).model_fields)
     return (
+        *_elsewhere(section, context),
         Setting(
             id=SettingId(wording.SETTING),
             target=OwnedFile(FILE),
@@ -115,6 +119,24 @@ def _settings(section: LaunchSection, context: Context) -> tuple[Setting, ...]:
             impact=Impact.NEW_PROCESSES,
         ),
     )
+
+
+def _elsewhere(section: LaunchSection, context: Context) -> Iterator[Setting]:
+    """One row for each set of CPUs that this host has not: who starts with it falls back to what there is."""
+    asked: dict[Path, CpuSet | None] = {("cpus",): section.cpus.value if section.cpus else None}
+    asked |= {("ranks", rank, "cpus"): one.cpus for rank, one in section.ranks.items()}
+    for path, cpus in asked.items():
+        source = context.source("launch", *path)
+        if cpus and (missing := not_here(cpus, context.topology, source)):
+            yield Setting(
+                id=SettingId(f"launch:{'/'.join(path)}"),
+                target=Nothing("unsupported", missing),
+                codec=Text(),
+                want=str(cpus),
+                phase=Phase.FILES,
+                section="launch",
+                source=source,
+            )
 
 
 def _cpusets(context: Context) -> Iterator[tuple[CpuSet, CpuSet]]:

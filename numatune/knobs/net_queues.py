@@ -13,13 +13,13 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from numatune.cpus import CpuSet
-from numatune.knobs.base import Asked, Context, CpuSetField, Knob, Path, Section, wanted
+from numatune.knobs.base import Asked, Context, CpuSetField, Knob, Path, Section, joined, wanted
 from numatune.knobs.cpu_masks import width
 from numatune.knobs.device_match import DeviceMatch
-from numatune.knobs.irq_rules import NoPlace, Place, Spread, joined, place, slots
+from numatune.knobs.irq_rules import NoPlace, Place, Spread, place, slots
 from numatune.settings.codecs import CpuMask
 from numatune.settings.model import Phase, Setting, SettingId
-from numatune.settings.targets import KernelFile, Nothing
+from numatune.settings.targets import KernelFile
 from numatune.topology.model import Device, Topology
 from numatune.topology.model import Section as TopologySection
 from numatune.topology.queues import Queues
@@ -166,7 +166,7 @@ def _nothing(way: Way, wish: _Wish, found: NoPlace, interface: str, context: Con
         wish.path,
         wish.asked,
         want=str(wish.where),
-        target=Nothing(found.status, found.reason),
+        target=found.target(context.source(*wish.path)),
         codec=CpuMask(),
         phase=Phase.IRQ,
     )

@@ -1,12 +1,18 @@
-"""How sizes of pages are spelled: 2M, 2MB, 2048kB are one."""
+"""How sizes of pages are spelled, 2M, 2MB and 2048kB are one; and what is said of pools that give pages back."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
+
+from numatune.topology.model import Node
 
 _SIZE: Final = re.compile(r"([1-9][0-9]{0,9}) ?([kmg])(?:i?b)?\Z", re.ASCII | re.IGNORECASE)
 _KB: Final = {"k": 1, "m": 1 << 10, "g": 1 << 20}
+
+GIVEN_BACK: Final = "a rollback gets fewer pages again where free memory is in smaller pieces by then"
+"""What a plan announces of a pool that gives hugepages back."""
 
 
 def kb_of(size: str) -> int:
@@ -26,6 +32,12 @@ def spelled(kb: int) -> str:
         if kb % _KB[unit.lower()] == 0:
             return f"{kb // _KB[unit.lower()]}{unit}"
     return f"{kb}kB"
+
+
+def gives_back(wanted: int, kb: int, nodes: Iterable[Node]) -> bool:
+    """Whether `nodes` keep more pages of `kb` than are wanted of them together; surplus pages are not kept."""
+    pools = [node.hugepages[kb] for node in nodes if kb in node.hugepages]
+    return wanted < sum(pool.total - (pool.surplus or 0) for pool in pools)
 
 
 def size_key(size: str) -> str:

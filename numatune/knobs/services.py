@@ -13,9 +13,10 @@ from typing import Literal
 from pydantic import ConfigDict, RootModel
 
 from numatune.cpus import CpuSet
-from numatune.errors import Problem
+from numatune.errors import Problem, did_you_mean
 from numatune.knobs import irqbalance
 from numatune.knobs.base import Asked, Context, Knob, Path, Refused
+from numatune.knobs.cpu_masks import width
 from numatune.settings.codecs import AnyCodec, AtBoot, Text, Words
 from numatune.settings.model import Impact, Phase, Setting, SettingId
 from numatune.settings.targets import IrqAffinity, Nothing, OwnedFile, UnitState
@@ -29,6 +30,9 @@ _SUFFIXES = (".service", ".socket", ".timer", ".path")
 _WHOLE = (".slice", ".scope", ".target", ".mount", ".automount", ".swap", ".device")
 _HOUSEKEEPING = frozenset({"system.slice", "user.slice", "init.scope"})
 _BROUGHT_DOWN = ("systemd-", "dbus", "init.", "ssh.", "sshd.")
+_MISSPELT = 0.88
+"""How alike a name is to one of these that can only be a slip: one letter of eight."""
+
 _TUNERS = frozenset(
     {
         "auto-cpufreq",
@@ -90,6 +94,8 @@ def settings(section: Services, context: Context) -> tuple[Setting, ...]:
 def _problems(name: str, asked: Wanted) -> Iterator[tuple[Path, Problem]]:
     if asked.value == "banned" and name != "irqbalance":
         yield (name,), Problem("", f"{name}: banned", "stopped or masked; banned is for irqbalance")
+    if name not in _TUNERS and (hint := did_you_mean(name, _TUNERS, _MISSPELT)):
+        yield (name,), Problem("", f"no known tuner is called {name}", hint=hint)
     if _full(name).startswith(_BROUGHT_DOWN):
         hint = "the host or the way to it stands on this unit"
         yield (name,), Problem("", f"{name} is not numatune's to stop", hint=hint)
@@ -156,8 +162,7 @@ def _banned(unit: _Unit) -> Iterator[Setting]:
     elif devices:
         reason = f"{told.unit} hands no variable on to irqbalance, so it cannot be told of a policy script"
         yield unit.row("policy", Nothing("unsupported", reason), Text(), irqbalance.POLICY)
-    width = topology.machine.possible_cpus or (topology.cpus.online | cpus).last + 1
-    text = irqbalance.environment(told, cpus, width, script)
+    text = irqbalance.environment(told, cpus, max(width(topology), cpus.last + 1 if cpus else 1), script)
     read = OwnedFile(irqbalance.ENVIRONMENT, restart=irqbalance.UNIT, through=irqbalance.DROP_IN)
     files.append(unit.file("environment", read, text, after=files))
     drop_in = OwnedFile(irqbalance.DROP_IN, restart=irqbalance.UNIT)

@@ -17,7 +17,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, RootModel, model_validator
 
 from numatune.cpus import CpuSet
-from numatune.knobs.base import Context, CpuSetField, Knob, Section, wanted
+from numatune.knobs.base import Context, CpuSetField, Knob, Section, joined, wanted
 from numatune.knobs.node_ids import without_memory
 from numatune.settings.codecs import AnyCodec, Choice, MemPolicy, Size, Words, bytes_of
 from numatune.settings.model import Guard, Impact, Phase, Refuse, Setting, SettingId
@@ -151,10 +151,9 @@ class _Wanted:
     def _with_policy(self) -> Setting:
         now = next((one.policy for one in self.topology.mounts if one.point == self.path), None)
         without = now == "" or (now is None and not self.own)
-        notes = [_EVERYBODY if self.path == _SHARED else "", _FILES if now is not None else ""]
-        notes += [_NO_WAY_BACK if without else "", self._slow()]
+        everybody, files = _EVERYBODY if self.path == _SHARED else "", _FILES if now is not None else ""
+        note = joined(everybody, files, _NO_WAY_BACK if without else "", self._slow())
         made = self._row("policy", MountOption(self.path, "mpol"), MemPolicy(), self._policy())
-        note = "; ".join(note for note in notes if note)
         return replace(made, impact=Impact.NEW_PROCESSES, undo="nearest" if without else "exact", note=note)
 
     def _sized(self) -> Iterator[Setting]:

@@ -11,8 +11,9 @@ from pydantic import GetJsonSchemaHandler, RootModel
 from numatune.compat import override
 from numatune.errors import Problem
 from numatune.knobs.base import Asked, Context, Knob, Path, Refused
+from numatune.knobs.page_sizes import GIVEN_BACK
 from numatune.knobs.sysctl_catalogue import CATALOGUE, UNKNOWN, Known, json_schema, misspelt
-from numatune.knobs.sysctl_guards import guard
+from numatune.knobs.sysctl_guards import guard, shrinks_pools
 from numatune.knobs.sysctl_values import typed
 from numatune.settings.codecs import AnyCodec, Int, Paired
 from numatune.settings.model import Impact, Phase, Setting, SettingId
@@ -105,6 +106,7 @@ class _Wanted:
         limit = self._asked.get(known.not_above)
         if limit is not None and type(limit.value) is int and int(want) > limit.value:
             raise ValueError(f"{want} is more than {known.not_above}, {limit.value}; accepted: up to {limit.value}")
+        shrinks = known.pool and shrinks_pools(want, self._context.topology)
         return Setting(
             id=_id(key),
             target=KernelFile((path_of(key),), absent=known.absent),
@@ -118,8 +120,8 @@ class _Wanted:
             impact=Impact.DISRUPTS if known.disrupts_unless_zero and want != "0" else Impact.LIVE,
             after=(_id(known.partner),) if known.zero_by_partner else (),
             companions=(watched(known.partner, watched(key)),) if known.partner else (),
-            undo=known.undo_for(want),
-            note=known.note_for(want),
+            undo="nearest" if shrinks else known.undo_for(want),
+            note=GIVEN_BACK if shrinks else known.note_for(want),
             guard=guard(key, want, known, self._context.topology),
             home="sysctl.d",
         )

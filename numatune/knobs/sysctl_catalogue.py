@@ -36,6 +36,8 @@ class Known:
     action: str = ""
     disrupts_unless_zero: bool = False
     about: str = ""
+    why: str = ""
+    source: str = ""
 
     def note_for(self, want: str) -> str:
         """What a change to `want` does besides."""

@@ -6,6 +6,8 @@ import re
 from typing import Final
 
 from numatune.cpus import CpuSet
+from numatune.knobs.cpu_masks import beyond
+from numatune.knobs.page_sizes import gives_back
 from numatune.knobs.sysctl_catalogue import Known
 from numatune.settings.codecs import bytes_of
 from numatune.settings.model import FitsFree, Guard, Refuse
@@ -28,10 +30,14 @@ def guard(key: str, want: str, known: Known, topology: Topology) -> Guard | None
         size = default_hugepage(topology)
         return FitsFree("/proc/meminfo", size, f"/sys/kernel/mm/hugepages/hugepages-{size >> 10}kB")
     if known.type == "cpulist":
-        cpus = topology.cpus
-        missing = CpuSet.parse(want) - cpus.online - cpus.offline
-        return Refuse(f"CPUs {missing} are not on this host; online are {cpus.online}") if missing else None
+        missing = beyond(CpuSet.parse(want), topology)
+        return Refuse(missing) if missing else None
     return None
+
+
+def shrinks_pools(want: str, topology: Topology) -> bool:
+    """Whether the nodes keep more hugepages of the default size than `want`."""
+    return gives_back(int(want), default_hugepage(topology) >> 10, topology.nodes)
 
 
 def default_hugepage(topology: Topology) -> int:

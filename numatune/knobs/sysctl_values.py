@@ -20,7 +20,7 @@ _MAX_TEXT: Final = 1000
 
 def typed(value: Any, known: Known) -> tuple[str, AnyCodec]:
     """Canonical text and codec of a wanted value. Raises ValueError: ``found; accepted: ...; hint: ...``."""
-    accepted = _accepted(known)
+    accepted = accepted_by(known)
     match value:
         case bool():
             raise ValueError(f"{str(value).lower()}; accepted: {accepted}; hint: write {int(value)}")
@@ -36,7 +36,7 @@ def typed(value: Any, known: Known) -> tuple[str, AnyCodec]:
 
 
 def _from_text(text: str, known: Known) -> tuple[str, AnyCodec]:
-    accepted = _accepted(known)
+    accepted = accepted_by(known)
     if not text.isprintable() or len(text) > _MAX_TEXT:
         raise ValueError(f"{text[:80]!r}; accepted: {accepted}, in one line of printable text")
     number = _NUMBER.match(text.strip())
@@ -56,7 +56,7 @@ def _from_text(text: str, known: Known) -> tuple[str, AnyCodec]:
 
 
 def _in_range(value: int, operator: str, known: Known) -> str:
-    accepted = _accepted(known)
+    accepted = accepted_by(known)
     if operator != "=" and not known.ordered:
         raise ValueError(f"{operator} {value}; accepted: {accepted}; hint: it is a mode, so more is not better")
     low = known.min is None or value >= known.min or (known.or_zero and value == 0)
@@ -69,9 +69,9 @@ def _words(text: str, known: Known) -> tuple[str, AnyCodec]:
     codec = Words()
     shown = codec.show(text)
     if known.words is not None and len(shown.split()) != known.words:
-        raise ValueError(f"{text!r}; accepted: {_accepted(known)}")
+        raise ValueError(f"{text!r}; accepted: {accepted_by(known)}")
     if known.words is not None and (trap := next(filter(_trap, shown.split()), "")):
-        raise ValueError(f"{trap!r} in {text!r}; accepted: {_accepted(known)}{_hint(trap)}")
+        raise ValueError(f"{trap!r} in {text!r}; accepted: {accepted_by(known)}{_hint(trap)}")
     return shown, codec
 
 
@@ -81,7 +81,7 @@ def _word(item: Any, accepted: str) -> str:
     return str(item)
 
 
-def _accepted(known: Known) -> str:
+def accepted_by(known: Known) -> str:
     """What a key takes, for people."""
     match known.type:
         case "cpulist":

@@ -12,7 +12,8 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from numatune.cpus import CpuSet
-from numatune.knobs.base import Asked, Context, Knob, Section, wanted
+from numatune.knobs.base import Asked, Context, Knob, Section, joined, wanted
+from numatune.knobs.sysctl_catalogue import CATALOGUE
 from numatune.settings.codecs import Bool, Int
 from numatune.settings.model import Guard, Phase, Refuse, Setting
 from numatune.settings.targets import KernelFile, Nothing
@@ -25,6 +26,7 @@ _BALANCING: Final = "/proc/sys/kernel/numa_balancing"
 _RATE: Final = "/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps"
 _TIERING: Final = 2
 """The bit of kernel.numa_balancing that promotes; since Linux 5.18, before that the file takes 0 and 1."""
+_STAYS_DOWN: Final = "a rollback brings nothing up again that has gone down"
 
 Rate = Annotated[int, Field(ge=0, le=0x7FFFFFFF)]
 
@@ -64,8 +66,9 @@ def _balancing(section: Tiering, context: Context) -> Iterator[Setting]:
         codec=Int(),
         phase=Phase.BALANCING,
     )
+    stays = CATALOGUE["kernel.numa_balancing"].note_for(made.want or "")
     forgets = "the kernel forgets the thresholds that it has learned" if asked.value & _TIERING else ""
-    yield replace(made, note=forgets, home="sysctl.d")
+    yield replace(made, note=joined(stays, forgets), home="sysctl.d")
 
 
 def _rate(section: Tiering, context: Context) -> Iterator[Setting]:
@@ -102,7 +105,7 @@ def _demotion(section: Tiering, context: Context) -> Iterator[Setting]:
         yield replace(made, home="tmpfiles.d")
         return
     nodes = context.topology.nodes
-    note = "" if _below(nodes, nodes) else "this host has one tier of memory: nothing is demoted"
+    note = _STAYS_DOWN if _below(nodes, nodes) else "this host has one tier of memory: nothing is demoted"
     yield replace(made, note=note, guard=_leaking(context), home="tmpfiles.d")
 
 

@@ -59,7 +59,7 @@ def _masks(
     for name, one in asked.items():
         if one is None:
             continue
-        lacking = not_here(one.value, context.topology)
+        lacking = not_here(one.value, context.topology, context.source(*above, name))
         mask = CpuMask(width=width(context.topology))
         made = wanted(
             context,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from numatune import profile
 from numatune.discover import discover
@@ -33,7 +34,7 @@ class Road:
         self.folder = folder
         self.notes = Notes()
 
-    def plan(self, text: str, **options: bool) -> dict[SettingId, Change]:
+    def plan(self, text: str, **options: Any) -> dict[SettingId, Change]:
         """Rows of a profile, given without its name, in the order of writing."""
         path = self.folder / "road.yaml"
         path.write_text(f"name: road\n{text}")

@@ -11,6 +11,8 @@ from pathlib import Path
 THP = Path("/sys/kernel/mm/transparent_hugepage")
 SYSCTLS = Path("/proc/sys")
 GROUPS = Path("/sys/fs/cgroup/cpuset")
+LAUNCH = Path("/etc/numatune/launch")
+"""The one file outside the kernel that shipped profiles write."""
 
 _RESTLESS = re.compile(
     r"/proc/sys/(?:kernel/random/|kernel/ns_last_pid|kernel/pty/nr|kernel/perf_|fs/(?:dentry-state|file-nr|inode|aio-nr)"
@@ -65,6 +67,8 @@ def differences(before: Mapping[str, str], after: Mapping[str, str], names: Iter
 
 def put_back(before: Mapping[str, str]) -> None:
     """Write every text that is not as it was, THP first; twice, because one file moves another."""
+    if str(LAUNCH) not in before:
+        LAUNCH.unlink(missing_ok=True)
     for _ in range(2):
         now = taken()
         moved = [path for path in before if path in now and before[path] != now[path]]
@@ -81,6 +85,7 @@ def _paths() -> Iterator[Path]:
             yield from (Path(folder, name) for name in names if name not in _COUNTERS)
     yield from Path("/sys/kernel/mm/hugepages").glob("*/nr_*hugepages")
     yield from Path("/sys/devices/system/node").glob("node*/hugepages/*/nr_hugepages")
+    yield LAUNCH
     yield Path("/proc/irq/default_smp_affinity")
     yield from Path("/proc/irq").glob("*/smp_affinity_list")
     for glob in _MORE:

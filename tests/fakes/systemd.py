@@ -50,8 +50,10 @@ class Systemd(Behaviour):
 
     def _told(self, kernel: FakeKernel, verb: str, names: list[str], *, runtime: bool) -> Ran:
         match verb, names:
-            case "daemon-reload", []:
+            case ("daemon-reload", []) | ("reset-failed" | "kill", [_, *_]):
                 return Ran(0)
+            case "stop", [_, _, *_]:
+                return max((self._job(kernel, "stop", unit) for unit in names), key=lambda ran: ran.code)
             case "set-property", [unit, *assignments]:
                 return self._set_property(kernel, unit, assignments, CONTROL[0 if runtime else 1])
             case (("start" | "stop" | "restart" | "try-restart"), [unit]):

@@ -69,6 +69,7 @@ def devices(
     address     0000:41:00.0; default: a bus of its own from 0x41
     node        default: the nodes with CPUs in turn; -1: firmware says nothing; null: no numa_node file
     bridge_node of the bridge above; default -1 when the device has none, else the device's
+    root_port, ports   addresses of the bridge above, and of those of a switch below it
     local_cpus  text of local_cpulist; default: the node's CPUs, or all
     name        eth0, card0, nvme0, mlx5_0; "" for none
     rx, tx      receive and transmit queues of a NIC: 4 of each
@@ -115,18 +116,21 @@ def _device(shape: Shape, made: Mapping[str, Any], tree: dict[str, str]) -> str:
     """Below a bridge of its own. Returns its path."""
     address = made["address"]
     domain, bus, _ = address.split(":")
-    bridge = f"{domain}:00:{int(bus, 16) % 32:02x}.{int(bus, 16) // 32}"
+    bridge = made.get("root_port", f"{domain}:00:{int(bus, 16) % 32:02x}.{int(bus, 16) // 32}")
     root = f"/sys/devices/pci{domain}:00"
-    path = f"{root}/{bridge}/{address}"
+    above = [bridge, *made.get("ports", ())]
+    path = "/".join([root, *above, address])
     node = made["node"]
     bridge_node = made.get("bridge_node", -1 if node is None else node)
     local = made.get("local_cpus", str(shape.cpus(node) if node is not None and node >= 0 else shape.online))
-    tree[f"{root}/{bridge}/class"] = "0x060400\n"
-    tree[f"{root}/{bridge}/vendor"] = "0x8086\n"
-    tree[f"{root}/{bridge}/device"] = "0x347a\n"
-    tree[f"{root}/{bridge}/local_cpulist"] = f"{shape.cpus(bridge_node) if bridge_node >= 0 else shape.online}\n"
-    tree[f"{root}/{bridge}/numa_node"] = f"{bridge_node}\n"
-    tree[f"/sys/bus/pci/devices/{bridge}"] = f"-> ../../../devices/pci{domain}:00/{bridge}"
+    for depth, port in enumerate(above, 1):
+        where = "/".join([root, *above[:depth]])
+        tree[f"{where}/class"] = "0x060400\n"
+        tree[f"{where}/vendor"] = "0x8086\n"
+        tree[f"{where}/device"] = "0x347a\n"
+        tree[f"{where}/local_cpulist"] = f"{shape.cpus(bridge_node) if bridge_node >= 0 else shape.online}\n"
+        tree[f"{where}/numa_node"] = f"{bridge_node}\n"
+        tree[f"/sys/bus/pci/devices/{port}"] = "-> ../../../" + where.removeprefix("/sys/")
     for name in ("class", "vendor", "device"):
         tree[f"{path}/{name}"] = f"0x{made[name]}\n"
     tree[f"{path}/local_cpulist"] = f"{local}\n"
@@ -135,8 +139,8 @@ def _device(shape: Shape, made: Mapping[str, Any], tree: dict[str, str]) -> str:
         tree[f"{path}/numa_node"] = f"{node}\n"
     if made["driver"]:
         tree[f"/sys/bus/pci/drivers/{made['driver']}/"] = ""
-        tree[f"{path}/driver"] = f"-> ../../../../bus/pci/drivers/{made['driver']}"
-    tree[f"/sys/bus/pci/devices/{address}"] = f"-> ../../../devices/pci{domain}:00/{bridge}/{address}"
+        tree[f"{path}/driver"] = f"-> {'../' * (len(above) + 3)}bus/pci/drivers/{made['driver']}"
+    tree[f"/sys/bus/pci/devices/{address}"] = "-> ../../../" + path.removeprefix("/sys/")
     return path
 
 

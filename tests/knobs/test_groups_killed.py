@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fakes.kernel import FakeKernel
+from fakes.kills import different, on_host
 from fakes.road import Road
 from fakes.trees import host_tree
 
@@ -59,44 +60,22 @@ HOSTS = {
 }
 
 
-class Killed(BaseException):
-    """Nothing catches a kill."""
-
-
 @pytest.mark.parametrize("name", HOSTS)
 def test_a_kill_at_any_write_is_taken_back(name: str, tmp_path: Path):
     shape, tree, text = HOSTS[name]
     whole = FakeKernel(host_tree(**shape) | tree)
     before = whole.state()
-    steps = count()
-    for killed_at in steps:
+    for step in count():
         kernel = whole.copy()
         road = Road(kernel, tmp_path)
         changes = road.plan(text, allow_disruption=True)
-        moments = count()
-
-        def hook(moment: str, what: str, moments: count[int] = moments, killed_at: int = killed_at) -> None:
-            if next(moments) == killed_at:
-                raise Killed(moment, what)
-
-        kernel.hook = hook
-        try:
+        with on_host(step, kernel) as one:
             road.apply(changes)
-        except Killed:
-            kernel.hook = lambda moment, what: None  # noqa: ARG005
-            road.rollback()
-            assert (killed_at, different(kernel.state(), before)) == (killed_at, {})
-            continue
-        break
-    assert next(steps) > 2 * len([change for change in changes.values() if change.action is not Action.NONE])
-    kernel.hook = lambda moment, what: None  # noqa: ARG005
-    road.rollback()
-    assert different(kernel.state(), before) == {}
-
-
-def different(now: dict[str, str], before: dict[str, str]) -> dict[str, tuple[str | None, str | None]]:
-    paths = {*now, *before}
-    return {path: (before.get(path), now.get(path)) for path in paths if before.get(path) != now.get(path)}
+        road.rollback()
+        assert (step, different(kernel.state(), before)) == (step, {})
+        if not one.died:
+            break
+    assert step >= 2 * len([change for change in changes.values() if change.action is not Action.NONE])
 
 
 def test_tasks_are_as_free_as_before_once_the_slice_is_given_back(tmp_path: Path):

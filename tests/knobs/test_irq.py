@@ -154,7 +154,12 @@ def test_away_from_a_set_that_is_empty_here_means_all():
 def test_isolated_and_nohz_full_cpus_are_never_targets_and_the_row_says_so():
     topology = host(NIC, vectors=1, isolated=CpuSet([2, 10]), nohz_full=CpuSet([3, 11]))
     setting = only(topology, LOCAL)
-    assert (setting.want, setting.note) == ("0-1,8-9", "isolated CPUs left out")
+    assert (setting.want, setting.note) == ("0-1,8-9", "isolated and nohz_full CPUs left out")
+    setting = only(host(NIC, vectors=1, nohz_full=CpuSet([3, 11])), LOCAL)
+    assert (setting.want, setting.note) == ("0-2,8-10", "nohz_full CPUs left out")
+    every = host(NIC, isolated=CpuSet([0, 1]), nohz_full=CpuSet.parse("1-3,8-11"))
+    row = nothing(only(every, LOCAL))
+    assert row == Nothing("unsupported", "no CPU is left of 0-3,8-11; 0-1 isolated; 2-3,8-11 nohz_full")
 
 
 def test_offline_cpus_of_an_explicit_set_are_left_out_and_named():
@@ -248,7 +253,10 @@ def test_null_default_affinity_is_not_managed():
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ({"match": {}, "cpus": "local"}, "accepted: at least one of class, address, driver, name, vector"),
+        (
+            {"match": {}, "cpus": "local"},
+            "accepted: at least one of class, address, driver, name, vendor, device, vector",
+        ),
         ({"match": {"class": "gpu"}, "cpus": "local"}, "'accelerator', 'nic', 'nvme', 'infiniband' or 'other'"),
         ({"match": {"class": "nic"}, "cpus": "locla"}, "accepted: local, all, or CPUs like 0-3,8"),
         ({"match": {"class": "nic"}, "cpus": "3-1"}, "accepted: local, all, or CPUs like 0-3,8"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+from itertools import count
 from pathlib import Path
 
 import pytest
 from fakes.irq import fire_all, rebind
 from fakes.kernel import Behaviour, FakeKernel
+from fakes.kills import on_host
 from fakes.refusals import Refuses
 from fakes.road import Road, actions
 from fakes.trees import host_tree
@@ -111,35 +113,19 @@ def test_an_interrupt_that_went_away_since_is_a_row(road: Road, kernel: FakeKern
     assert came[SettingId(f"irq:{NIC}/2")].status is Status.PENDING
 
 
-class KilledError(Exception):
-    pass
-
-
 def test_killed_at_every_write_all_masks_come_back(tmp_path: Path):
-    points = 0
-    for point in range(1, 100):
+    for step in count():
         kernel = busy_host()
-        road, before, passed = Road(kernel, tmp_path), masks(kernel), 0
-
-        def hook(moment: str, what: str, last: int = point) -> None:
-            nonlocal passed
-            passed += 1
-            if passed == last:
-                raise KilledError(moment, what)
-
+        road, before = Road(kernel, tmp_path), masks(kernel)
         plan = road.plan(RULES)
-        kernel.hook = hook
-        try:
+        with on_host(step, kernel) as one:
             road.apply(plan)
-        except KilledError:
-            points += 1
-        else:
+        if not one.died:
             break
-        kernel.hook = lambda moment, what: None  # noqa: ARG005
         rebind(kernel, NIC, keep=True)
         assert road.rollback() == ()
         assert masks(kernel) == before
-    assert points == 2 * 5
+    assert step == 2 * 5
 
 
 @pytest.mark.parametrize(

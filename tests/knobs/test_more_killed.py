@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fakes.kernel import FakeKernel
+from fakes.kills import different, on_host
 from fakes.road import Road
 from fakes.trees import host_tree
 
+from numatune.engine.diff import ALL_OF_DEBUGFS
+
 CPUFREQ = "/sys/devices/system/cpu/cpufreq/policy0"
+LEAVE: dict[str, Any] = {"allow_disruption": True, "allow_unsafe": frozenset({ALL_OF_DEBUGFS})}
 PROFILES = {
     "weights beside auto": (
         {"nodes": 2, "memory_only": [2], "kernel": "7.3.4", "bandwidths": {0: 200000, 1: 200000, 2: 50000}},
@@ -46,32 +51,38 @@ PROFILES = {
         {},
         "modules: {nvidia_peermem: loaded, nvidia_peermem.persistent_api_support: 0, nvme_core.io_timeout: 9}",
     ),
+    "a module that goes": (
+        {"nodes": 1},
+        {
+            "/proc/modules": "tcp_bbr 16384 0 - Live 0x0000000000000000\n",
+            "/sys/module/tcp_bbr/initstate": "live\n",
+            "/sys/module/tcp_bbr/refcnt": "0\n",
+        },
+        "modules: {tcp_bbr: absent}",
+    ),
     "queues": (
         {"nodes": 2, "nics": [{"rx": 2, "tx": 2}]},
         {},
         "net_queues: {rps: local, rules: [{match: {class: nic}, xps: local, spread: cpu}]}",
     ),
     "tiers": ({"nodes": 2, "memory_only": [2]}, {}, "tiering: {demotion: true, numa_balancing: 2}\nksm: {run: 1}"),
+    "merged pages are taken apart": (
+        {"nodes": 2},
+        {"/sys/kernel/mm/ksm/run": "1\n"},
+        "ksm: {run: 2, merge_across_nodes: 0, max_page_sharing: 64}",
+    ),
+    "periods of balancing": (
+        {"nodes": 2, "debugfs": True},
+        {},
+        "sched_debug: {numa_balancing: {scan_period_min_ms: 120000, scan_period_max_ms: 600000, scan_size_mb: 64}}",
+    ),
+    "idle states": (
+        {"nodes": 1, "cpus_per_node": 2, "idle_states": ["POLL", "C1", "C6"]},
+        {},
+        "cpufreq: {cpuidle: {disable: [C6], resume_latency_us: 20}}",
+    ),
+    "queues of kernel work": ({"nodes": 2}, {}, "workqueues: {cpumask: '0-1', queues: {writeback: 0}}"),
 }
-
-
-class Killed(BaseException):
-    """Nothing catches a kill."""
-
-
-def dying(kernel: FakeKernel, step: int) -> None:
-    """Let the host die at that moment."""
-    moments = count()
-
-    def hook(moment: str, what: str) -> None:
-        if next(moments) == step:
-            raise Killed(moment, what)
-
-    kernel.hook = hook
-
-
-def reviving(kernel: FakeKernel) -> None:
-    kernel.hook = lambda moment, what: None  # noqa: ARG005
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -82,17 +93,14 @@ def test_a_kill_at_any_write_is_taken_back(name: str, tmp_path: Path):
     for step in count():
         kernel = whole.copy()
         road = Road(kernel, tmp_path)
-        changes = road.plan(text, allow_disruption=True)
-        dying(kernel, step)
-        try:
+        changes = road.plan(text, **LEAVE)
+        with on_host(step, kernel) as one:
             road.apply(changes)
-        except Killed:
-            reviving(kernel)
-            road.rollback()
-            assert (step, different(kernel, before)) == (step, {})
-            continue
-        assert step > 1, "nothing was written"
-        return
+        road.rollback()
+        assert (step, different(kernel.state(), before)) == (step, {})
+        if not one.died:
+            assert step > 1, "nothing was written"
+            return
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -103,21 +111,12 @@ def test_a_rollback_that_is_killed_is_finished_by_the_next(name: str, tmp_path: 
     for step in count():
         kernel = whole.copy()
         road = Road(kernel, tmp_path)
-        road.apply(road.plan(text, allow_disruption=True))
-        dying(kernel, step)
-        try:
+        road.apply(road.plan(text, **LEAVE))
+        with on_host(step, kernel) as one:
             road.rollback()
-        except Killed:
-            reviving(kernel)
+        if one.died:
             road.rollback()
-            assert (step, different(kernel, before)) == (step, {})
-            continue
-        assert (step > 1, different(kernel, before)) == (True, {})
-        return
-
-
-def different(kernel: FakeKernel, before: dict[str, str]) -> dict[str, tuple[str | None, str | None]]:
-    after = kernel.state()
-    return {
-        path: (before.get(path), after.get(path)) for path in {*before, *after} if before.get(path) != after.get(path)
-    }
+        assert (step, different(kernel.state(), before)) == (step, {})
+        if not one.died:
+            assert step > 1, "nothing was written"
+            return

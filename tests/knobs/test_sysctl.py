@@ -68,6 +68,7 @@ def test_the_catalogue_is_consistent(key: str) -> None:
         assert known.zero_by_partner is not other.zero_by_partner
     if known.min is not None and known.max is not None:
         assert known.min <= known.max
+    assert known.type != "int" or known.action or None not in (known.min, known.max)
     assert known.type != "choice" or known.choices
     assert not (known.note_if or known.note_unless) or known.note
 
