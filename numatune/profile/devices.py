@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from numatune.cpus import CpuSet
 from numatune.errors import Problem
 from numatune.profile.tree import Branch, Entry, Leaf, Node, Path, problem
 
@@ -31,6 +32,13 @@ def overrides(tree: Branch) -> tuple[Mapping[str, int], tuple[Problem, ...]]:
         if node is not None:
             found[address] = node
     return found, tuple(problems)
+
+
+def wrong_node(tree: Branch, address: str, node: int, nodes: CpuSet) -> Problem:
+    """A node is given for a device of this host that the host does not have."""
+    entry = tree.entries["devices"].node
+    source = entry.entries[address].source if isinstance(entry, Branch) else entry.source
+    return problem(source, ("devices", address), f"node {node}", f"a node of this host: {nodes}")
 
 
 def _node_of(address: str, device: Entry) -> int | None:

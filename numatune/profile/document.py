@@ -148,7 +148,7 @@ def _needed(path: Path, node: Node) -> set[Section]:
         wanted = {Section.NODES} if _NODES.search(node.text) else set()
         return wanted | ({Section.DEVICES} if _DEVICES.search(node.text) else set())
     if path[-1:] == ("when",) and isinstance(node, Branch):
-        wanted = {Section.NODES} if "cpu_nodes" in node.entries else set()
+        wanted = {Section.NODES} if node.entries.keys() & {"cpu_nodes", "memory_only"} else set()
         wanted |= {Section.DEVICES} if "device" in node.entries else set()
         return wanted | ({Section.CGROUPS} if "cgroup" in node.entries else set())
     return set()

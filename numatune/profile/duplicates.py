@@ -60,5 +60,5 @@ def _claims(setting: Setting) -> Iterator[str]:  # noqa: C901  # one a kind
             yield f"mount option {path} {name}"
         case targets.Module(name):
             yield f"module {name}"
-        case targets.Fact() | targets.Nothing():
+        case targets.Fact() | targets.Trait() | targets.Nothing():
             pass

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Final, Literal
 
 from numatune.errors import Problem, ProfileError, did_you_mean
-from numatune.profile.reader import MAX_BYTES
 
+MAX_BYTES: Final = 256 * 1024
+"""What a profile may have."""
 ETC: Final = os.environ.get("NUMATUNE_PROFILES_DIR") or "/etc/numatune/profiles"
 Origin = Literal["path", "etc", "shipped"]
 
@@ -30,6 +31,12 @@ class Found:
 def is_path(name: str) -> bool:
     """Whether a name is a path rather than a name to look up."""
     return "/" in name or name.endswith((".yaml", ".yml"))
+
+
+def names_one(word: str, *, etc: str = ETC) -> bool:
+    """Whether a word of a command line can only mean a profile: one that there is, or a path."""
+    there = any(os.path.isfile(found.path) for found in candidates(word, etc=etc))  # noqa: PTH113  # as in find
+    return there or (is_path(word) and not word.startswith("-"))
 
 
 def shipped_folder() -> str:
@@ -51,16 +58,16 @@ def find(name: str, *, beside: Found | None = None, where: str = "", etc: str = 
         if beside and not Path(name).is_absolute():
             label = os.path.normpath(os.path.join(os.path.dirname(beside.label), name))  # noqa: PTH118, PTH120  # pure text
             path = os.path.normpath(os.path.join(os.path.dirname(beside.path), name))  # noqa: PTH118, PTH120
-        if not Path(path).is_file():
-            what = f"no profile {label}" + (": it is no regular file" if Path(path).exists() else "")
+        if not os.path.isfile(path):  # noqa: PTH113  # a name that is too long is no file to it, and no error either
+            what = f"no profile {label}" + (": it is no regular file" if os.path.exists(path) else "")  # noqa: PTH110  # as above
             raise ProfileError((Problem(where, what, hint=_path_hint(name)),))
         return Found(label, path, "path" if beside is None else beside.origin)
     for found in candidates(name, etc=etc):
-        if (beside is None or found.path != beside.path) and Path(found.path).is_file():
+        if (beside is None or found.path != beside.path) and os.path.isfile(found.path):  # noqa: PTH113  # as above
             return found
     known = sorted({Path(found.path).stem for found in catalogue(etc=etc)})
     hint = did_you_mean(name, known) or "a path holds a / or ends in .yaml"
-    if not beside and Path(f"{name}.yaml").is_file():
+    if not beside and os.path.isfile(f"{name}.yaml"):  # noqa: PTH113  # as above
         hint = f"did you mean ./{name}.yaml?"
     raise ProfileError((Problem(where, f"no profile {name}", ", ".join(known) or "a path", hint),))
 

@@ -14,12 +14,12 @@ import yaml
 
 from numatune.errors import Problem, ProfileError
 from numatune.knobs import knobs
+from numatune.profile.lookup import MAX_BYTES
 from numatune.profile.scalars import NULL, Trap, plain
 from numatune.profile.syntax import unreadable
 from numatune.profile.tree import Branch, Entry, Leaf, Node, Path, Row, problem
 from numatune.settings.model import Source
 
-MAX_BYTES: Final = 256 * 1024
 MAX_NODES: Final = 20_000
 """Nodes after all aliases are followed: what a "billion laughs" document runs into."""
 MAX_DEPTH: Final = 32

@@ -223,13 +223,24 @@ def _join(values: Iterable[Any], separator: str = "") -> str:
     return made
 
 
+def _of_two(name: str, combine: Callable[[CpuSet, CpuSet], CpuSet]) -> Callable[..., CpuSet]:
+    """A filter that makes one set of the one before it and its argument."""
+
+    def combined(left: Any, *others: Any) -> CpuSet:
+        if len(others) != 1:
+            raise Failed(f"{name} of {len(others) + 1} sets", f"two: one | {name}(other)")
+        return combine(_set(left), _set(others[0]))
+
+    return combined
+
+
 _OWN_FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "int": _int,
     "float": _float,
     "join": _join,
     "round": _round,
     "set": _set,
-    "union": lambda left, right: _set(left) | _set(right),
-    "intersect": lambda left, right: _set(left) & _set(right),
-    "difference": lambda left, right: _set(left) - _set(right),
+    "union": _of_two("union", CpuSet.__or__),
+    "intersect": _of_two("intersect", CpuSet.__and__),
+    "difference": _of_two("difference", CpuSet.__sub__),
 }

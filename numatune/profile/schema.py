@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from numatune.knobs import knobs
-from numatune.profile.resolve import WORDS
+from numatune.profile.resolving import WORDS
 
 _JSON = dict[str, Any]
 _EXPRESSION: Final[_JSON] = {"$ref": "#/$defs/expression"}
@@ -23,6 +23,8 @@ _CONDITIONS: Final[_JSON] = {
     "distribution": {"type": ["string", "array"], "description": 'debian, "debian >=12"'},
     "cpu_nodes": {**_COMPARISON, "description": 'How many nodes have CPUs: 2, ">=2"'},
     "cpus": {**_COMPARISON, "description": 'How many CPUs are online: ">=64"'},
+    "memory_only": {**_COMPARISON, "description": 'How many nodes have memory and no CPUs: ">=1"'},
+    "page_kb": {**_COMPARISON, "description": 'Size of a page, kB: 4, ">4"'},
     "device": {
         "type": ["string", "array", "object"],
         "description": "accelerator, nic, a driver, a name; or a mapping",

@@ -73,7 +73,7 @@ class Sections:
                 data.pop(key, None)
         parsed = parse(knob.model, data)
         if isinstance(parsed, list):
-            self._complain(parsed, evaluation, knob.name)
+            self._complain(self._mistakes(parsed, knob, entry, evaluation), evaluation, knob.name)
         section = _what_is_left(knob, data, parsed) if isinstance(parsed, list) else parsed
         if section is None:
             return ()
@@ -83,6 +83,18 @@ class Sections:
         except Refused as refused:
             self._complain(refused.problems, evaluation, knob.name)
             return ()
+
+    def _mistakes(
+        self, complaints: Sequence[Complaint], knob: Knob[Any], entry: Entry, evaluation: Evaluation
+    ) -> list[Complaint]:
+        """Those that are about the profile, and not about what its conditions have left of a mapping on this host."""
+        unmet = [one.path for one in evaluation.unmet]
+        doubtful = {path for path, _ in complaints if any(_is_below(below, [(knob.name, *path)]) for below in unmet)}
+        if not doubtful:
+            return list(complaints)
+        whole = parse(knob.model, Evaluation(self.host, ignore_when=True).entry(entry, (knob.name,)))
+        told = {path for path, _ in whole} if isinstance(whole, list) else set()
+        return [(path, found) for path, found in complaints if path not in doubtful or path in told]
 
     def _check(self, knob: Knob[Any], entry: Entry, *, whole: bool = False) -> None:
         """Mistakes in what does not apply here are mistakes all the same. `whole`: nothing of the section applies."""

@@ -89,13 +89,14 @@ def _numbers(version: str) -> list[int]:
     return [int(part) for part in version.split(".")]
 
 
-def _count(of: Callable[[Topology], int], what: str) -> Callable[[str, Any, Topology], str]:
+def _count(of: Callable[[Topology], int], one: str, more: str) -> Callable[[str, Any, Topology], str]:
     def check(key: str, wanted: Any, topology: Topology) -> str:
         for operator, number in _comparisons(key, wanted, '2 or ">=2"'):
             if not number.isdecimal():
                 raise Invalid(key, _found(wanted), 'a number, or one like ">=2"')
             if not _holds(operator, [of(topology)], [int(number)]):
-                return f"{key} {_text(wanted)}: this host has {of(topology)} {what}"
+                have = of(topology)
+                return f"{key} {_text(wanted)}: this host has {have} {one if have == 1 else more}"
         return ""
 
     return check
@@ -199,8 +200,16 @@ CONDITIONS: Final[Mapping[str, Callable[[str, Any, Topology], str]]] = {
     "arch": _word(lambda topology: topology.machine.arch),
     "virt": _word(lambda topology: topology.machine.virt),
     "distribution": _distribution,
-    "cpu_nodes": _count(lambda topology: sum(bool(node.cpus) for node in topology.nodes) or 1, "nodes with CPUs"),
-    "cpus": _count(lambda topology: len(topology.cpus.online), "CPUs online"),
+    "cpu_nodes": _count(
+        lambda topology: sum(bool(node.cpus) for node in topology.nodes) or 1, "node with CPUs", "nodes with CPUs"
+    ),
+    "cpus": _count(lambda topology: len(topology.cpus.online), "CPU online", "CPUs online"),
+    "memory_only": _count(
+        lambda topology: sum(node.kind == "memory-only" for node in topology.nodes),
+        "node with memory alone",
+        "nodes with memory alone",
+    ),
+    "page_kb": _count(lambda topology: topology.machine.page_size >> 10, "kB in a page", "kB in a page"),
     "device": _device,
     "cgroup": _word(lambda topology: topology.cgroups.mode, _CGROUPS),
 }

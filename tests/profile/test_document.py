@@ -13,7 +13,7 @@ from numatune.profile import lookup
 from numatune.profile.listing import listing
 from numatune.topology.model import Section
 
-SHIPPED = ("kernel-defaults", "llm-inference", "serving-host")
+SHIPPED = sorted(path.stem for path in Path(lookup.shipped_folder()).glob("*.yaml"))
 
 
 def put(folder: Path, name: str, text: str) -> str:
@@ -48,7 +48,7 @@ def test_a_profile_that_cannot_be_read_is_listed_with_the_reason(tmp_path: Path)
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("llm-infernce", ("no profile llm-infernce", "kernel-defaults, llm-inference", "did you mean llm-inference?")),
+        ("llm-infernce", ("no profile llm-infernce", ", ".join(SHIPPED), "did you mean llm-inference?")),
         ("nothing", ("no profile nothing", "a path holds a / or ends in .yaml")),
         ("./nothing.yaml", ("no profile nothing.yaml",)),
         ("./serving-host.yaml", ("no profile serving-host.yaml", "serving-host is named without a path")),

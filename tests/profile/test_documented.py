@@ -12,7 +12,7 @@ from numatune import profile
 from numatune.discover import discover
 from numatune.knobs import SECTIONS
 from numatune.profile import facts
-from numatune.profile.resolve import OWN_KEYS
+from numatune.profile.resolving import OWN_KEYS
 from numatune.profile.sandbox import Environment
 from numatune.profile.when import CONDITIONS
 

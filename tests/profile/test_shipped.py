@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from fakes.commands import lend, typed
 from fakes.kernel import FakeKernel
-from fakes.trees import host_tree
+from fakes.trees import host_tree, memory
 
 from numatune import profile
 from numatune.discover import discover
 from numatune.engine.diff import Options, diff
 from numatune.engine.observe import flat, observe
+from numatune.profile.lookup import shipped_folder
 from numatune.profile.tree import Branch, Leaf
 from numatune.settings.model import Impact, Setting
 from numatune.settings.plan import Action, Change
 from numatune.settings.targets import Nothing
 from numatune.topology.resolve import with_overrides
 
-NAMES = ("serving-host", "llm-inference", "kernel-defaults")
+NAMES = tuple(sorted(path.stem for path in Path(shipped_folder()).glob("*.yaml")))
 HOSTS: dict[str, dict[str, Any]] = {
     "one node, two CPUs": {"nodes": 1, "cpus_per_node": 2, "virt": "kvm", "kernel": "6.18.0"},
     "two nodes, GPUs": {"nodes": 2, "cpus_per_node": 8, "threads": 2, "accelerators": 8, "nics": 2, "nvmes": 2},
@@ -29,7 +33,13 @@ HOSTS: dict[str, dict[str, Any]] = {
     "no NUMA knobs": {"sysctl": {"kernel.numa_balancing": None, "vm.zone_reclaim_mode": None}},
     "192 MiB": {"nodes": 1, "memory_per_node": 192 << 20},
     "a CPU without memory": {"nodes": 1, "cpu_only": [3], "isolated": "2-3"},
+    "slow memory": {"nodes": 2, "memory_only": [2], "kernel": "6.18.0", "bandwidths": {0: 200_000, 2: 25_000}},
+    "an APU": {"nodes": 4, "accelerators": [{"vendor": "1002"}], "cpufreq": "acpi-cpufreq", "idle_states": ["C2"]},
 }
+CASES: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("shipped.yaml").read_text(encoding="utf-8"))
+OTHERS = sorted((Path(__file__).parents[1] / "topology" / "cases").glob("*.yaml"))
+TREE_OF = runpy.run_path(str(Path(__file__).parents[1] / "topology" / "test_cases.py"))["tree_of"]
+DISRUPTS = {("amd-instinct-apu", "sysctl:vm.compaction_proactiveness")}  # held back where it would be written
 
 
 def resolved(name: str, shape: dict[str, Any], **variables: str) -> tuple[FakeKernel, tuple[Setting, ...]]:
@@ -50,24 +60,58 @@ def plan(name: str, shape: dict[str, Any], **variables: str) -> dict[str, Change
 def test_it_applies_to_every_host_and_disrupts_nothing(name: str, shape: dict[str, Any]) -> None:
     changes = plan(name, shape)
     assert changes
-    for change in changes.values():
+    for sid, change in changes.items():
         assert change.impact is not Impact.DISRUPTS
-        assert change.setting.impact is not Impact.DISRUPTS
+        assert change.setting.impact is not Impact.DISRUPTS or (name, sid) in DISRUPTS
         assert not change.seen.unsafe
     assert [sid for sid, change in changes.items() if change.action is Action.RESTART] == []
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.stem)
+def test_each_is_planned_on_the_odd_hosts_of_the_topology(path: Path) -> None:
+    reader = memory(TREE_OF(yaml.safe_load(path.read_text(encoding="utf-8"))))
+    for name in NAMES:
+        document = profile.load([name])
+        topology = with_overrides(discover(reader, document.reads), document.overrides)
+        rows = flat(profile.resolve(document, topology).settings)
+        changes = diff(rows, observe(rows, reader), Options())
+        assert changes
+        assert [change.setting.id for change in changes if change.seen.unsafe] == []
+        assert [change.setting.id for change in changes if change.action is Action.RESTART] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_setting_says_why(name: str) -> None:
     _, settings = resolved(name, HOSTS["two nodes, GPUs"])
-    silent = {setting.section for setting in settings if not setting.why}
-    assert silent <= ({"irq"} if name == "kernel-defaults" else set())
+    assert {setting.section for setting in settings if not setting.why} == set()
+
+
+def test_lint_finds_all_of_them_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lend(FakeKernel(host_tree(**HOSTS["two nodes, GPUs"])), tmp_path, monkeypatch)
+    done = typed("profiles", "lint", *NAMES)
+    assert (done.code, done.err) == (0, "")
+    assert [line.partition(", ")[0] for line in done.out.splitlines()] == [f"{name}: right" for name in NAMES]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_has_no_condition_as_a_whole(name: str) -> None:
     document = profile.load([name])
     assert [label for label, file in document.files.items() if file.tree.whens] == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["tells"] for case in CASES])
+def test_it_wants_what_it_is_for(case: dict[str, Any]) -> None:
+    """On a tree, which tells its own architecture; a host that can be written to has this machine's."""
+    document = profile.load([case["profile"]], variables=case.get("variables", {}))
+    settings = profile.resolve(document, discover(memory(host_tree(**case["host"])), document.reads)).settings
+    found = {str(setting.id): setting for setting in settings}
+    wanted = {sid: setting.want for sid, setting in found.items() if not isinstance(setting.target, Nothing)}
+    assert {sid: wanted.get(sid) for sid in case.get("wants", {})} == case.get("wants", {})
+    for sid, part in case.get("away", {}).items():
+        target = found[sid].target
+        assert isinstance(target, Nothing)
+        assert part in target.reason
+    assert [sid for sid in found if sid.startswith(tuple(case.get("none", ())))] == []
 
 
 def test_llm_inference_on_a_gpu_server() -> None:
@@ -96,6 +140,7 @@ VARIABLES = {
     "numa_scan_period_min_ms": ("60000", "sysctl:kernel.numa_balancing_scan_period_min_ms", "60000"),
     "thp_enabled": ("always", "thp:enabled", "always"),
     "hugepages_2m_per_node": ("16", "hugepages:node0/2M", "16"),
+    "rps": ("all", "net_queues:eth0/rx-0/rps", "ffff"),
     "inference_memory_max": ("8G", "", str(8 << 30)),
     "inference_cpus": ("0-1", "", "0-1"),
     "inference_mems": ("0", "", "0"),
@@ -109,32 +154,52 @@ def test_what_is_off_in_llm_inference_can_be_turned_on(name: str, value: str, si
     assert want in {setting.want for setting in found}
 
 
-def test_every_variable_is_documented_and_tried_above() -> None:
-    (file,) = (file for label, file in profile.load(["llm-inference"]).files.items() if "llm" in label)
-    variables = file.tree.entries["vars"].node
-    assert isinstance(variables, Branch)
-    assert set(variables.entries) == set(VARIABLES)
+@pytest.mark.parametrize(("reserved", "left"), [("1", "1-3,9-11"), ("2", "2-3,10-11")])
+def test_reserved_cores_are_left_to_the_system(reserved: str, left: str) -> None:
+    shape = {"nodes": 2, "cpus_per_node": 8, "threads": 2, "accelerators": [{"vendor": "10de", "node": 0}]}
+    _, settings = resolved("llm-inference", shape, reserve_cores=reserved)
+    (stored,) = (setting.want for setting in settings if setting.section == "launch")
+    assert stored
+    assert f"\nreserve_cores {reserved}\n" in stored
+    assert f"cpus={left} " in stored
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_variable_is_documented_and_tried(name: str) -> None:
+    (file,) = (file for label, file in profile.load([name]).files.items() if Path(label).stem == name)
+    entry = file.tree.entries.get("vars")
+    variables = entry.node.entries if entry and isinstance(entry.node, Branch) else {}
+    tried = {key for case in CASES if case["profile"] == name for key in case.get("variables", {})}
+    assert variables.keys() <= tried | ({*VARIABLES, "reserve_cores"} if name == "llm-inference" else set())
     lines = file.text.splitlines()
-    for entry in variables.entries.values():
-        above = lines[: entry.source.line - 1]
+    for variable in variables.values():
+        above = lines[: variable.source.line - 1]
         while above and above[-1].strip() and not above[-1].lstrip().startswith("#"):
             above.pop()
         assert above[-1].lstrip().startswith("#")
 
 
+SECTIONS = {"sysctl", "thp", "irq", "net_queues", "workqueues", "tiering"}
+TOLD_WHY_NOT = {  # in the comment at the end of kernel-defaults
+    ("sysctl", "vm.min_free_kbytes"),
+    ("sysctl", "kernel.numa_balancing_scan_delay_ms"),
+    ("sysctl", "kernel.numa_balancing_scan_period_min_ms"),
+    ("sysctl", "kernel.nmi_watchdog"),
+    ("sysctl", "vm.compaction_proactiveness"),
+    ("sysctl", "vm.compact_unevictable_allowed"),
+    ("thp", "sizes"),
+    ("tiering", "numa_balancing"),  # sysctl: kernel.numa_balancing
+}
+
+
 def test_kernel_defaults_sets_what_the_others_set() -> None:
     def keys(name: str) -> set[tuple[str, str]]:
         tree = profile.load([name]).tree
-        sections = {key: entry.node for key, entry in tree.entries.items() if key in {"sysctl", "thp", "irq"}}
+        sections = {key: entry.node for key, entry in tree.entries.items() if key in SECTIONS}
         return {(name, key) for name, node in sections.items() if isinstance(node, Branch) for key in node.entries}
 
-    told_why_not = {
-        ("sysctl", "vm.min_free_kbytes"),
-        ("sysctl", "kernel.numa_balancing_scan_delay_ms"),
-        ("sysctl", "kernel.numa_balancing_scan_period_min_ms"),
-    }
-    assert keys("serving-host") | keys("llm-inference") <= keys("kernel-defaults") | told_why_not
-    assert keys("kernel-defaults") <= keys("llm-inference") | {("irq", "default_affinity")}
+    others = {key for name in NAMES if name != "kernel-defaults" for key in keys(name)}
+    assert others - TOLD_WHY_NOT == keys("kernel-defaults")
 
 
 @pytest.mark.parametrize(("nodes", "want"), [(1, "0"), (2, "1")])

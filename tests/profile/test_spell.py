@@ -11,6 +11,7 @@ from fakes.trees import host_tree
 
 from numatune import profile
 from numatune.discover import discover
+from numatune.profile.lookup import shipped_folder
 from numatune.profile.spell import spell
 
 CASES = [
@@ -27,7 +28,7 @@ def asked(name: str, shape: dict[str, object]) -> dict[str, tuple[object, ...]]:
     return {each.id: (each.want, each.codec, each.why, each.optional, type(each.target)) for each in settings}
 
 
-@pytest.mark.parametrize("name", ["serving-host", "llm-inference", "kernel-defaults"])
+@pytest.mark.parametrize("name", sorted(path.stem for path in Path(shipped_folder()).glob("*.yaml")))
 def test_a_shipped_profile_survives(name: str, tmp_path: Path) -> None:
     printed = tmp_path / "printed.yaml"
     printed.write_text(spell(profile.load([name])), encoding="utf-8")

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from numatune.cpus import CpuSet
 from numatune.errors import Problem, ProfileError, did_you_mean
 from numatune.knobs import SECTIONS, knobs
 from numatune.profile import devices
@@ -24,10 +25,22 @@ if TYPE_CHECKING:
     from numatune.knobs.base import Knob
 
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
-OWN_KEYS: Final = ("name", "summary", "version", "requires", "extends", "vars", "devices", "disruption", "on_error")
+OWN_KEYS: Final = (
+    "name",
+    "summary",
+    "version",
+    "requires",
+    "extends",
+    "vars",
+    "devices",
+    "disruption",
+    "on_error",
+    "on_unmet",
+)
 WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "disruption": ("forbid", "allow"),
     "on_error": ("continue", "rollback"),
+    "on_unmet": ("stop", "warn"),
 }
 
 
@@ -42,6 +55,7 @@ class Resolved:
     settings: tuple[Setting, ...]
     allow_disruption: bool = False
     on_error: Literal["continue", "rollback"] = "continue"
+    on_unmet: Literal["stop", "warn"] = "stop"
     launch: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -58,6 +72,7 @@ def resolve(document: Document, topology: Topology) -> Resolved:
         tuple(settings),
         allow_disruption=work.word("disruption") == "allow",
         on_error="rollback" if work.word("on_error") == "rollback" else "continue",
+        on_unmet="warn" if work.word("on_unmet") == "warn" else "stop",
         notes=tuple(work.overridden.values()),
     )
 
@@ -79,7 +94,7 @@ class _Resolution:
         self._check_keys()
         self._check_words()
         self._check_variables()
-        self.problems += devices.overrides(self.document.tree)[1]
+        self._check_devices()
 
     def _check_keys(self) -> None:
         known = (*OWN_KEYS, "when", *SECTIONS)
@@ -100,6 +115,15 @@ class _Resolution:
             evaluation = Evaluation(self.host)
             evaluation.entry(variable, ("vars", name))
             self.problems += evaluation.problems
+
+    def _check_devices(self) -> None:
+        found, problems = devices.overrides(self.document.tree)
+        self.problems += problems
+        nodes = CpuSet(node.id for node in self.host.topology.nodes)
+        here = {device.address for device in self.host.topology.devices}
+        for address, node in found.items():
+            if nodes and address in here and node not in nodes:
+                self.problems.append(devices.wrong_node(self.document.tree, address, node, nodes))
 
     def settings(self) -> list[Setting]:
         """Everything that is asked for, in the order of the knobs."""
