@@ -63,7 +63,8 @@ _MAX_NODE = MOST_NODES + 1
 
 _WORD = 64
 _FLAGS = 0xE000  # MPOL_F_STATIC_NODES, MPOL_F_RELATIVE_NODES, MPOL_F_NUMA_BALANCING
-_F_ADDR, _F_MEMS_ALLOWED, _MF_MOVE = 2, 4, 2
+_F_ADDR, _F_MEMS_ALLOWED = 2, 4
+_MF_MOVE, _MF_MOVE_ALL = 2, 4
 _NODE_FOLDER = "/sys/devices/system/node"
 
 _Mask = ctypes.c_ulong * (MOST_NODES // _WORD)
@@ -223,9 +224,21 @@ def allowed() -> tuple[int, ...]:
 
 
 def set_range(address: int, length: int, mode: str, nodes: Iterable[int] = (), *, move: bool = False) -> None:
-    """mbind(2): of the pages from a page-aligned address on. `move`: also those that only this process has touched."""
+    """mbind(2): of the pages from a page-aligned address on.
+
+    move  also those that are there; what other processes map too only with CAP_SYS_NICE
+    """
     mask = _mask(nodes)
-    _call("mbind", address, length, MODES.index(mode), mask, _MAX_NODE if mask else 0, _MF_MOVE if move else 0)
+    words = (address, length, MODES.index(mode), mask, _MAX_NODE if mask else 0)
+    if move:
+        try:
+            _call("mbind", *words, _MF_MOVE | _MF_MOVE_ALL)
+        except OSError as error:
+            if error.errno != errno.EPERM:
+                raise
+        else:
+            return
+    _call("mbind", *words, _MF_MOVE if move else 0)
 
 
 def set_home(address: int, length: int, node: int) -> None:

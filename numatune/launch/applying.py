@@ -84,7 +84,11 @@ def apply(placement: Placement, policy: Policy, say: Say) -> Memory:
         _cpus(placement.cpus, say, strict=policy.strict)
     if policy.thp != "keep":
         _thp(policy.thp, say, strict=policy.strict)
-    held = _memory(placement.memory, policy, say)
+    if placement.shm:
+        from numatune.launch import shm_mount  # noqa: PLC0415  # hardly ever needed
+
+        shm_mount.interleave(placement.shm, say, strict=policy.strict)
+    held = _memory(placement, policy, say)
     if held is None:  # the ladder's last step, or its end
         before.restore()
         say("starts unbound")
@@ -106,8 +110,9 @@ def _cpus(cpus: CpuSet, say: Say, *, strict: bool) -> None:
         _refused(f"CPUs {cpus} were asked for, the kernel holds {held}: the cpuset allows no more", say, strict=strict)
 
 
-def _memory(wanted: Memory, policy: Policy, say: Say) -> Memory | None:
+def _memory(placement: Placement, policy: Policy, say: Say) -> Memory | None:
     """Down the ladder; None: nothing is to be bound. A call that is refused as such is refused in every mode."""
+    wanted, own = placement.memory, CpuSet() if placement.node is None else CpuSet([placement.node])
     if wanted.mode == "none":
         return wanted
     problem = _try(wanted, say)
@@ -121,7 +126,7 @@ def _memory(wanted: Memory, policy: Policy, say: Say) -> Memory | None:
         if step == "cpu-only":
             say("CPUs are bound, memory is not")
             return Memory()
-        other = Memory(step, _nodes_for(step, wanted.nodes))
+        other = _instead(step, wanted.nodes, own)
         if closed or other == wanted or (step != "local" and not other.nodes):
             continue
         problem = _try(other, say)
@@ -144,15 +149,14 @@ def _try(wanted: Memory, say: Say) -> OSError | None:
     return None
 
 
-def _nodes_for(mode: MemoryMode, nodes: CpuSet) -> CpuSet:
-    """What of the nodes a mode takes."""
-    match mode:
-        case "local":
-            return CpuSet()
-        case "preferred":
-            return nodes.take(1)
-        case _:
-            return nodes
+def _instead(mode: MemoryMode, nodes: CpuSet, own: CpuSet) -> Memory:
+    """A mode of the ladder over the nodes that were wanted; preferred takes the process's own one of them."""
+    if mode == "local":
+        return Memory(mode)
+    if mode == "preferred":
+        nodes = nodes & own or nodes
+        return Memory("preferred-many" if len(nodes) > 1 else mode, nodes)
+    return Memory(mode, nodes)
 
 
 def _spelled(memory: Memory) -> str:

@@ -45,7 +45,7 @@ class Choice:
         if rank is None and wanted is None:
             wanted = union(one.cpus for one in policy.ranks.values() if one.cpus is not None)
         if not wanted:
-            reason = f"no list of CPUs for rank {rank}" if rank is not None else "no list of CPUs"
+            reason = "this rank has no list of CPUs" if rank is not None else "no list of CPUs"
             self.notes.unknown("cpus", str(self.seats.allowed), reason, "ranks: in the profile gives one")
             homes = [home for one in devices if (home := self.seats.home(one.address)) is not None]
             return self.seats.allowed, list(dict.fromkeys(homes))

@@ -34,7 +34,7 @@ Scope = tuple[CpuSet, CpuSet]
 def lines(topology: Topology, policy: Policy, cpusets: Iterable[Scope]) -> list[str]:
     """The table; empty where no start is simple enough."""
     there = [one for one in topology.devices if one.kind == "accelerator" and computes(one)]
-    if policy.cgroup or policy.widen or policy.thp != "keep" or policy.memory == "bind":
+    if policy.cgroup or policy.widen or policy.thp != "keep" or policy.shm != "keep" or policy.memory == "bind":
         return []
     if any(one.vendor != NVIDIA for one in there):
         return []

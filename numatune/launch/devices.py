@@ -11,7 +11,7 @@ no /dev, so that there all devices of the driver's or PCI's list count.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from numatune.discover.read import fields, integer, numbered, text
 from numatune.host.protocol import Reader
@@ -64,6 +64,7 @@ def _nvidia(reader: Reader, topology: Topology, may: MayOpen) -> tuple[list[Acce
                 uuid=uuid if uuid.startswith("GPU-") and "?" not in uuid else "",
                 model=model,
                 instances=instances,
+                file=f"nvidia{minor}" if minor is not None else "",
             )
         )
     return found, list(listed)
@@ -96,6 +97,7 @@ def _amd(reader: Reader, topology: Topology, may: MayOpen) -> list[Accelerator]:
                 vendor=AMD,
                 uuid=f"GPU-{unique:016x}" if unique else "",
                 model=device.device if device else "",
+                file=f"dri/renderD{minor}" if minor else "",
             )
         )
     return _partitions(found)
@@ -107,16 +109,7 @@ def _partitions(found: list[Accelerator]) -> list[Accelerator]:
     made: list[Accelerator] = []
     for one in found:
         part = sum(each.address == one.address for each in made)
-        made.append(
-            Accelerator(
-                address=one.address,
-                vendor=one.vendor,
-                uuid=one.uuid,
-                model=one.model,
-                part=part,
-                parts=count[one.address],
-            )
-        )
+        made.append(replace(one, part=part, parts=count[one.address]))
     return made
 
 
@@ -130,4 +123,5 @@ def _other(reader: Reader, device: Device, may: MayOpen) -> Iterator[Accelerator
         counts = [len(numbered(reader.names(f"/sys/class/drm/{card}/gt"), "gt")) for card in cards]
         counts.append(len(numbered(reader.names(f"/sys/bus/pci/devices/{device.address}"), "tile")))
         tiles = max(1, *counts)
-    yield Accelerator(address=device.address, vendor=device.vendor, model=device.device, tiles=tiles)
+    file = next((path.removeprefix("/dev/") for path in files), "")
+    yield Accelerator(address=device.address, vendor=device.vendor, model=device.device, tiles=tiles, file=file)

@@ -48,6 +48,7 @@ class Placement:
     devices  PCI addresses of what it drives
     node     where its CPUs are; None when nobody knows, or when it is more than one
     cpus     all that it may run on; `bound` says whether that is to be set
+    shm      nodes that new files of /dev/shm are to be spread over; empty: as they are
     nics     names of the nearest network adapters
     env      variables to set
     """
@@ -58,6 +59,7 @@ class Placement:
     cpus: CpuSet
     bound: bool
     memory: Memory
+    shm: CpuSet = field(default_factory=CpuSet)
     nics: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()

@@ -20,7 +20,7 @@ _LINE = re.compile(
 )
 _PAGES = re.compile(r"(?:^| )N(\d+)=(\d+)", re.ASCII)
 _SIZE = re.compile(r"(?:^| )kernelpagesize_kB=(\d+)", re.ASCII)
-_ANON = re.compile(r"(?:^| )anon=\d+", re.ASCII)
+_ANON = re.compile(r"(?:^| )anon=(\d+)", re.ASCII)
 _FILE = re.compile(r"(?:^| )file=(\S+)", re.ASCII)
 
 MODES = {
@@ -37,7 +37,11 @@ MODES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mapped:
-    """One mapping. `kib`: memory of it by node. `own`: it has pages that were allocated for this process."""
+    """One mapping. `kib`: memory of it by node. `own`: all of it was allocated for this process.
+
+    A private mapping of a file has pages of both kinds once some were written to, and nobody tells which lie where: it
+    is not own unless all were.
+    """
 
     start: int
     mode: str
@@ -54,13 +58,14 @@ def parse(text: str) -> Iterator[Mapped]:
         if not found:
             continue
         rest = found["rest"] or ""
-        size, named = _SIZE.search(rest), _FILE.search(rest)
+        size, named, anonymous = _SIZE.search(rest), _FILE.search(rest), _ANON.search(rest)
         unit = int(size[1]) if size else 4
+        pages = {int(node): int(count) for node, count in _PAGES.findall(rest)}
         yield Mapped(
             start=int(found["start"], 16),
             mode=MODES[found["mode"]],
             nodes=CpuSet.parse(found["nodes"] or ""),
-            kib={int(node): int(pages) * unit for node, pages in _PAGES.findall(rest)},
-            own=_ANON.search(rest) is not None,
+            kib={node: count * unit for node, count in pages.items()},
+            own=anonymous is not None and (named is None or int(anonymous[1]) >= sum(pages.values())),
             file=named[1] if named else "",
         )

@@ -46,7 +46,8 @@ class _Placing:
         devices = self._devices()
         self._tell_what_is_allowed()
         cpus, homes = Choice(self.seats, self.notes, self.own).cpus(devices)
-        cpus = self._thinned(cpus)
+        bound = self.policy.cpu != "none" or self.own.node is not None or self.own.cpus is not None
+        cpus = self._thinned(cpus) if bound else cpus
         known = [device for one in devices if (device := self.seats.device(one.address))]
         self._warn_of_a_small_set(cpus, known)
         memory = self._memory(homes)
@@ -56,8 +57,9 @@ class _Placing:
             devices=tuple(dict.fromkeys(one.address for one in devices if one.address)),
             node=homes[0] if len(homes) == 1 else None,
             cpus=cpus,
-            bound=self.policy.cpu != "none" or self.own.node is not None or self.own.cpus is not None,
+            bound=bound,
             memory=memory,
+            shm=self._shared_memory(),
             nics=nics,
             env=self._environment(cpus, known),
             steps=tuple(self.notes.steps),
@@ -83,8 +85,8 @@ class _Placing:
             self.notes.say("device", one.address or one.named, f"number {rank} of {len(seen)} visible ones")
             return (one,)
         if self.own.node is None and self.own.cpus is None:
-            reason = f"rank {rank} has none of the {len(seen)} visible devices"
-            self.notes.unknown("device", "none", reason, "--device names it")
+            reason = f"ranks from {len(seen)} on have none of the {len(seen)} visible devices"
+            self.notes.unknown("device", "none", reason, "--device names one")
         return ()
 
     def _tell_what_is_allowed(self) -> None:
@@ -92,18 +94,27 @@ class _Placing:
         if not seats.whole:
             reason = "what was inherited is less than the host: split between its own devices, nothing reserved"
             self.notes.say("allowed", f"CPUs {seats.allowed}", reason)
-        elif seats.reserved:
-            cores = "core" if self.policy.reserve_cores == 1 else "cores"
-            reason = f"{self.policy.reserve_cores} {cores} a node for the system and interrupts"
-            self.notes.say("reserved", f"CPUs {seats.reserved}", reason)
-        crossing = [
-            core.cpus
-            for core in self.topology.cpus.cores
-            if sum(bool(node.cpus & core.cpus) for node in seats.nodes) > 1
-        ]
+        else:
+            self._tell_what_is_reserved()
+        nodes = [node.cpus.bits for node in seats.nodes]
+        every = [core.cpus.bits for core in self.topology.cpus.cores]
+        crossing = [core for core in every if sum(bool(node & core) for node in nodes) > 1]
         if crossing:
             reason = "a virtual machine's or firmware's tables of nodes and cores disagree"
             self.notes.steps.append(Step("cores", f"{len(crossing)} cores lie in several nodes", reason, warns=True))
+
+    def _tell_what_is_reserved(self) -> None:
+        """A node that has too few cores reserves fewer than were asked for, or none."""
+        asked, kept = self.policy.reserve_cores, self.seats.reserved_cores
+        if not kept:
+            return
+        reason = f"{asked} {'core' if asked == 1 else 'cores'} a node for the system and interrupts"
+        if fewer := sorted({len(cores) for cores in kept.values()} - {asked}):
+            at = {count: CpuSet(node for node, cores in kept.items() if len(cores) == count) for count in fewer}
+            real = ", ".join(f"{count} {'core' if count == 1 else 'cores'} at node {at[count]}" for count in fewer)
+            reason = f"{real}; {asked} a node were asked for, but each keeps one, and one a device"
+        told = f"CPUs {self.seats.reserved}" if self.seats.reserved else "no CPU"
+        self.notes.say("reserved", told, reason)
 
     def _thinned(self, cpus: CpuSet) -> CpuSet:
         """One CPU a core under `smt: drop`."""
@@ -138,6 +149,19 @@ class _Placing:
                 self.notes.steps.append(step)
         self.notes.steps += targets.figures(self.topology, chosen.memory, len(self.seats.counted))
         return chosen.memory
+
+    def _shared_memory(self) -> CpuSet:
+        """What /dev/shm is to be spread over."""
+        named = self.policy.shm_nodes
+        if named is None:
+            return CpuSet()
+        chosen = targets.memory(self.topology, self.process.mems, "interleave", named or None, ())
+        for step in chosen.steps:
+            if step.warns:
+                self.notes.make_up("shm", step.result, step.reason)
+            else:
+                self.notes.say("shm", step.result, step.reason)
+        return chosen.memory.nodes
 
     def _adapters(self, devices: list[Device]) -> list[Device]:
         return [adapter for one in devices for adapter in adapters(self.topology, one)]

@@ -35,6 +35,9 @@ THP: tuple[Thp, ...] = get_args(Thp)
 COUNTED = ("cores", "cpus")
 """Words that an environment value may be instead of a text: how many of them the rank was given."""
 
+KEEP, INTERLEAVE = "keep", "interleave"
+"""What may be asked of shared memory; ``interleave:0-1`` names the nodes."""
+
 NICS = "nics"
 """The one key of `env` that is no variable: true sets what NCCL and UCX read from the nearest adapters."""
 
@@ -72,6 +75,7 @@ class Policy:
     env            variables to set where the caller has not: text, or `cores`, `cpus` for a count; `nics: true`
     cgroup         a group below the cgroup2 mount to join first
     thp            transparent hugepages of the process: as they are, only where madvised (Linux 6.18), never
+    shm            new files of /dev/shm, in a container: keep, or interleave with or without nodes by name
     ranks          what is written out for single ranks
     others         the same for all other ranks, and for a process that has none
     devices        the operator's word on which node a device is at, by address
@@ -91,9 +95,16 @@ class Policy:
     nics: bool = False
     cgroup: str = ""
     thp: Thp = "keep"
+    shm: str = KEEP
     ranks: Mapping[int, RankPolicy] = field(default_factory=dict)
     others: RankPolicy = field(default_factory=RankPolicy)
     devices: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def shm_nodes(self) -> CpuSet | None:
+        """Nodes that are named for shared memory; an empty set: the usual ones; None: it stays as it is."""
+        word, _, nodes = self.shm.partition(":")
+        return CpuSet.parse(nodes) if word == INTERLEAVE else None
 
     def rank(self, rank: int | None) -> RankPolicy:
         """What is written out for a rank, or for a process that has none."""

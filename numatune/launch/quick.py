@@ -118,6 +118,9 @@ def _bound(cpus: str, mode: str, nodes: list[int], before: set[int]) -> bool:
     """Bind, and read back. False: all is as it was."""
     try:
         policy = mempolicy.of_task()
+    except (OSError, ValueError):
+        return False
+    try:
         if mode != "none":
             mempolicy.set_task(mode, nodes)
         if cpus != "-":
@@ -125,11 +128,22 @@ def _bound(cpus: str, mode: str, nodes: list[int], before: set[int]) -> bool:
         held = sum(1 << cpu for cpu in os.sched_getaffinity(0))
         if cpus in ("-", f"{held:x}") and (mode == "none" or mempolicy.of_task() == mempolicy.InForce(mode, nodes)):
             return True
-        mempolicy.set_task(policy.mode, policy.nodes)
     except (OSError, ValueError):
         pass
-    os.sched_setaffinity(0, before)
+    _give_back(policy, before)
     return False
+
+
+def _give_back(policy: mempolicy.InForce, before: set[int]) -> None:
+    """What this process had. A call that is refused now was refused before, and has changed nothing."""
+    try:  # noqa: SIM105  # contextlib costs a start-up
+        mempolicy.set_task(policy.mode, policy.nodes)
+    except OSError:
+        pass
+    try:  # noqa: SIM105  # as above
+        os.sched_setaffinity(0, before)
+    except OSError:
+        pass
 
 
 def _members(bits: int) -> list[int]:

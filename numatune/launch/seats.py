@@ -107,15 +107,21 @@ class Seats:
     @functools.cached_property
     def reserved(self) -> CpuSet:
         """The first cores of each node, when the host is to be had as a whole; each node keeps one core a device."""
+        return union(core for cores in self.reserved_cores.values() for core in cores)
+
+    @functools.cached_property
+    def reserved_cores(self) -> Mapping[int, list[CpuSet]]:
+        """The same by node that has CPUs for this process; empty where nothing is asked for or to be had."""
         if not self.whole or not self.policy.reserve_cores:
-            return CpuSet()
+            return {}
         homes = [self.home(address) for address in self.counted]
-        kept = []
+        kept = {}
         for node in self.nodes:
             cores = sorted(cores_in(self.topology, node.cpus & self.allowed), key=lambda core: core.first)
             spare = len(cores) - max(1, homes.count(node.id))
-            kept.append(union(cores[: max(0, min(self.policy.reserve_cores, spare))]))
-        return union(kept)
+            if cores:
+                kept[node.id] = cores[: max(0, min(self.policy.reserve_cores, spare))]
+        return kept
 
     @functools.cached_property
     def device_seats(self) -> list[Seat]:

@@ -99,6 +99,12 @@ def set_policy(
         return before, mapped.shared(), held
 
 
+_HINTS = {
+    PermissionError: "another user's: needs root",
+    IsADirectoryError: "name a file in it; a whole mount has its policy by `shm:` in a profile",
+}
+
+
 class _Mapping:
     """The whole file, mapped shared. Raises HostError when it cannot be."""
 
@@ -107,8 +113,7 @@ class _Mapping:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
-            hint = "another user's: needs root" if isinstance(error, PermissionError) else ""
-            raise HostError(path, f"cannot be opened: {error.strerror}", hint=hint) from error
+            raise HostError(path, f"cannot be opened: {error.strerror}", hint=_HINTS.get(type(error), "")) from error
         try:
             self.device = os.fstat(descriptor).st_dev
             self.map = mmap.mmap(descriptor, 0, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
@@ -122,9 +127,14 @@ class _Mapping:
         self.map.close()
 
     def kind(self) -> str:
-        """The file system that it is on, by /proc/self/mountinfo: "" when that does not say."""
+        """The file system that it is on, by the mounts of the process through whose root it is named, else by ours.
+
+        "" when they do not say.
+        """
+        words = self.path.split("/")
+        of = words[2] if words[1:2] == ["proc"] and words[3:4] == ["root"] else "self"
         wanted = f"{os.major(self.device)}:{os.minor(self.device)}"
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:  # noqa: PTH123  # as above
+        with open(f"/proc/{of}/mountinfo", encoding="utf-8", errors="replace") as file:  # noqa: PTH123  # as above
             for line in file:
                 words = line.split()
                 if words[2] == wanted and "-" in words:

@@ -13,3 +13,8 @@ class Step:
     result: str
     reason: str = ""
     warns: bool = False
+
+    @property
+    def line(self) -> str:
+        """``node 1: 0000:41:00.0, by numa_node``."""
+        return f"{self.step} {self.result}: {self.reason}" if self.reason else f"{self.step} {self.result}"

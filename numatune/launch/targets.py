@@ -83,8 +83,8 @@ def _near(topology: Topology, allowed: CpuSet, usable: list[Node], homes: Sequen
     for home in homes:
         target = nearest(topology, home, usable)
         if target is None:
-            reason = f"node {home}'s memory is not allowed, nor is any other with CPUs: mems are {allowed}"
-            steps.append(Step("memory", "none", reason, warns=True))
+            why = _without(topology, home, allowed)
+            steps += [] if why in steps else [why]
             continue
         found[target.id] = None
         node = topology.node(home)
@@ -96,6 +96,18 @@ def _near(topology: Topology, allowed: CpuSet, usable: list[Node], homes: Sequen
             reason = f"node {home} is not in this cpuset's mems {allowed}; the nearest that is"
             steps.append(Step("memory", f"node {target.id}", reason, warns=True))
     return CpuSet(found)
+
+
+def _without(topology: Topology, home: int, allowed: CpuSet) -> Step:
+    """Why a home has no node to take memory from."""
+    there = CpuSet(node.id for node in with_both(topology))
+    if not there:
+        reason = "no node has CPUs and memory; of nodes with memory alone none is taken unless --memory-nodes names it"
+    elif home in there:
+        reason = f"node {home}'s memory is not allowed, nor is any other with CPUs: mems are {allowed}"
+    else:
+        reason = f"node {home} has no memory, and that of node {there} is not allowed: mems are {allowed}"
+    return Step("memory", "none", reason, warns=True)
 
 
 def _fitted(mode: MemoryMode, nodes: CpuSet, steps: list[Step]) -> Chosen:

@@ -30,6 +30,7 @@ class Accelerator:
     mig    UUIDs of its MIG instances, in their order; () where nobody told
     instances   the same as GPU and compute instance, ``7/0``
     part   which partition of its device it is (AMD CPX), of how many
+    file   what a process that drives it has open, below /dev: ``nvidia0``, ``dri/renderD128``; "" where nobody told
     """
 
     address: str
@@ -41,6 +42,7 @@ class Accelerator:
     instances: tuple[str, ...] = ()
     part: int = 0
     parts: int = 1
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def visible(environment: Mapping[str, str], accelerators: Sequence[Accelerator])
         case "8086":
             found = _intel(environment, own)
         case _:
-            found = Visible(tuple(map(_whole, own)))
+            found = Visible(tuple(map(as_whole, own)))
     return Visible(found.devices, (*chosen, *found.steps), vendor)
 
 
@@ -103,7 +105,7 @@ def find(named: str, accelerators: Sequence[Accelerator], seen: Sequence[Seen]) 
     if text.isascii() and text.isdigit():
         return seen[int(text)] if int(text) < len(seen) else None
     if ":" in text:
-        return next((_whole(one) for one in accelerators if one.address == canonical(text)), None)
+        return next((as_whole(one) for one in accelerators if one.address == canonical(text)), None)
     by_name = _by_name(text, accelerators)
     return by_name if isinstance(by_name, Seen) and by_name.address else None
 
@@ -127,7 +129,8 @@ def _vendor(environment: Mapping[str, str], accelerators: Sequence[Accelerator])
     return vendor, (Step("vendor", vendor, f"accelerators of {', '.join(vendors)} are here; {why}"),)
 
 
-def _whole(one: Accelerator) -> Seen:
+def as_whole(one: Accelerator) -> Seen:
+    """Itself, with all its tiles. Where each partition is a device of its own, that one."""
     return Seen(one.address, one.part, one.parts, one.uuid)
 
 
@@ -140,7 +143,7 @@ def _cuda(environment: Mapping[str, str], own: Sequence[Accelerator]) -> Visible
         reason = f"models {', '.join(sorted(models))} are mixed, and CUDA counts the fastest first"
         steps.append(Step("device", "counted in PCI order", f"{reason}; set CUDA_DEVICE_ORDER=PCI_BUS_ID", warns=True))
     if value is None:
-        return Visible(tuple(map(_whole, own)), tuple(steps))
+        return Visible(tuple(map(as_whole, own)), tuple(steps))
     seen, why = _listed(value, own)
     if len({one.named for one in seen}) < len(seen):
         seen, why = [], "a device twice leaves none"
@@ -156,18 +159,19 @@ def _rocm(environment: Mapping[str, str], own: Sequence[Accelerator]) -> Visible
         if value is None:
             continue
         seen, why = _listed(value, left)
-        names = [one.named for one in seen]
-        ends = next((place for place, one in enumerate(names) if one in names[:place]), len(names))
-        seen, why = seen[:ends], "cut at a repeated one" if ends < len(names) else why
+        # partitions of one device may all print its one unique_id
+        same = [(one.address, one.part, "" if one.address else one.named) for one in seen]
+        ends = next((place for place, one in enumerate(same) if one in same[:place]), len(same))
+        seen, why = seen[:ends], "cut at a repeated one" if ends < len(same) else why
         steps.append(_told(name, value, seen, why))
         left = [one for found in seen for one in left if (one.address, one.part) == (found.address, found.part)]
-    return Visible(tuple(map(_whole, left)), tuple(steps))
+    return Visible(tuple(map(as_whole, left)), tuple(steps))
 
 
 def _intel(environment: Mapping[str, str], own: Sequence[Accelerator]) -> Visible:
     flat = environment.get("ZE_FLAT_DEVICE_HIERARCHY", "FLAT").upper() != "COMPOSITE"
     every = [Seen(one.address, tile, one.tiles) for one in own for tile in range(one.tiles)]
-    counted = every if flat else [_whole(one) for one in own]
+    counted = every if flat else [as_whole(one) for one in own]
     value = environment.get("ZE_AFFINITY_MASK")
     if value is None:
         return Visible(tuple(counted))
@@ -217,7 +221,7 @@ def _by_name(token: str, own: Sequence[Accelerator]) -> Seen | str:
             return Seen("", named=token)
         matches = [one for one in own if one.uuid.lower().startswith(lower)]
         if len(matches) == 1:
-            return _whole(matches[0])
+            return as_whole(matches[0])
         return "several begin so" if matches else "there is none"
     return "no index and no name of a device"
 

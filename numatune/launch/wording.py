@@ -14,6 +14,8 @@ from numatune.errors import LaunchError, did_you_mean
 from numatune.launch.policy import (
     CPU_MODES,
     FALLBACKS,
+    INTERLEAVE,
+    KEEP,
     MEMORY_MODES,
     ON_UNKNOWN,
     SMT,
@@ -143,6 +145,13 @@ def _set(value: str) -> CpuSet:
     return found
 
 
+def _shm(value: str) -> str:
+    word, colon, nodes = value.partition(":")
+    if word not in {KEEP, INTERLEAVE} or (colon and word == KEEP):
+        raise ValueError(f"{value!r}; accepted: {KEEP}, {INTERLEAVE}, {INTERLEAVE}:NODES")
+    return f"{word}:{_set(nodes)}" if colon else word
+
+
 def _whole(value: str) -> int:
     if not (value.isascii() and value.isdigit()):
         raise ValueError(f"{value!r} is no number; accepted: 0, 1, ...")
@@ -167,6 +176,7 @@ _FIELDS: Mapping[str, Callable[[str], Any]] = {
     "nics": _flag,
     "cgroup": str,
     "thp": _word(THP),
+    "shm": _shm,
 }
 
 KEYS = frozenset(_FIELDS)

@@ -8,8 +8,8 @@ shape:
   l3         lists of CPUs
   packages   lists of CPUs; default: a package a node
   distances  {node: [a row in the order of the nodes]}
-  devices    [address, ...] or {address: node | {node, vendor, model, kind, names, parents, local, uuid, mig, parts}};
-             an accelerator of NVIDIA unless said
+  devices    [address, ...] or {address: node | {node, vendor, model, kind, names, parents, local, uuid, mig, parts,
+             tiles}}; an accelerator of NVIDIA unless said
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ def given(topology: Topology, shape: Mapping[str, Any]) -> tuple[Accelerator, ..
         if device.kind != "accelerator":
             continue
         known = {"model": device.device, "uuid": row.get("uuid", ""), "mig": tuple(row.get("mig", ()))}
+        known["tiles"] = row.get("tiles", 1)
         parts = row.get("parts", 1)
         found += [
             Accelerator(address=device.address, vendor=device.vendor, part=part, parts=parts, **known)

@@ -81,6 +81,16 @@ def test_a_captured_driver_list_goes_before_pci():
     assert [one.address for one in given(captured, lambda _: False)] == [B]
 
 
+def test_the_drivers_list_tells_whose_a_device_is_where_the_tree_does_not():
+    tree = host_tree(nodes=2, cpus_per_node=8, accelerators=[{**one, "class": "030000"} for one in GPUS])
+    tree = {path: held for path, held in tree.items() if not path.endswith(("/vendor", "/driver"))}
+    reader = FakeKernel({**tree, **nvidia(A, B)}, live=False)
+    topology = launch_host.look(reader)
+    kinds = {one.address: (one.kind, one.vendor) for one in topology.devices}
+    assert [kinds[address] for address in (A, B, C)] == [("accelerator", "10de")] * 2 + [("other", "")]
+    assert [one.address for one in devices.accelerators(reader, topology, lambda _: False).given] == [A, B]
+
+
 def test_mig_instances_by_their_numbers():
     files = nvidia(A, B)
     for instance in ("gi1/ci0", "gi2/ci0", "gi2/ci1"):

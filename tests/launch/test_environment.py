@@ -46,8 +46,11 @@ def accelerators(case: dict[str, Any]) -> tuple[Accelerator, ...]:
             vendor=case["vendor"],
             uuid=UUIDS[letter] if case.get("uuids", True) else "",
             tiles=case.get("tiles", 1),
+            part=part,
+            parts=case.get("parts", 1),
         )
         for address, letter in ADDRESSES.items()
+        for part in range(case.get("parts", 1))
         if letter in case.get("devices", "abcd")
     )
 

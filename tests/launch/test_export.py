@@ -21,6 +21,7 @@ from numatune.cli.export_launch import FORMATS as NAMES
 from numatune.cpus import CpuSet
 from numatune.errors import LaunchError
 from numatune.export.launch.formats import FORMATS
+from numatune.export.launch.job import in_one_word
 from numatune.launch.devices import Found
 from numatune.launch.policy import MEMORY_MODES
 from numatune.launch.visible import visible
@@ -153,6 +154,7 @@ def test_slurm_and_mpirun_are_portable_first():
     assert masks
     assert [str(CpuSet.from_bits(int(mask, 16))) for mask in masks[1].split(",")][5] == "70-83,182-195"
     assert exported("mpirun") == "mpirun --map-by ppr:8:node --bind-to none numatune run -- CMD\n"
+    assert exported("mpirun", same_hosts=True).splitlines()[1].startswith("# its own maps go by cores")
 
 
 @pytest.mark.skipif(shutil.which("numactl") is None, reason="numactl is not installed")
@@ -204,3 +206,58 @@ def test_the_command(tmp_path: Path):
         ran = numatune("export-launch", str(profile), *argv)
         assert (ran.returncode, ran.stdout) == (64, "")
         assert message in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("nodes", "spelled"),
+    [("0", "0"), ("0-3", "0-3"), ("0,8", "0-8:1/8"), ("0-1,8-9,16-17", "0-17:2/8"), ("1,3", "1-3:1/2")],
+)
+def test_nodes_in_an_option_of_a_mount_have_no_comma(nodes: str, spelled: str):
+    wanted = CpuSet.parse(nodes)
+    assert in_one_word(wanted) == spelled
+    assert CpuSet.parse(spelled) == wanted
+
+
+def test_nodes_that_need_a_comma_are_told():
+    for nodes in ("0,2,3", "0-1,4", "0,1,5,9"):
+        with pytest.raises(LaunchError, match="a mount option can hold"):
+            in_one_word(CpuSet.parse(nodes))
+    sparse = {"nodes": {node: str(node) for node in (0, 2, 3)}}
+    with pytest.raises(LaunchError, match="0,2-3 is no list"):
+        exported("docker", {"shm": "interleave"}, sparse)
+    assert "mpol" not in exported("docker", shape=sparse)
+
+
+AWKWARD = {"A": "/tmp/nccl.%h.%p", "B": 'say "hi" $B ${C}', "D": "it's a \\ b", "E": ""}  # noqa: S108  # a text
+
+
+def test_compose_gets_every_value_as_it_is():
+    text = exported("compose", {"env": AWKWARD})
+    told = yaml.safe_load(text)["services"]["server"]["environment"]
+    assert told == {name: value.replace("$", "$$") for name, value in AWKWARD.items()}
+
+
+def test_systemd_gets_every_value_as_it_is():
+    lines = exported("systemd", {"env": AWKWARD}).splitlines()
+    assert [line for line in lines if line.startswith("Environment=")] == [
+        'Environment="A=/tmp/nccl.%%h.%%p"',
+        'Environment="B=say \\"hi\\" $B ${C}"',
+        'Environment="D=it\'s a \\\\ b"',
+        'Environment="E="',
+    ]
+
+
+def test_a_quadlets_values_go_into_a_command_line():
+    lines = exported("podman-quadlet", {"env": AWKWARD}).splitlines()
+    assert 'Environment="A=/tmp/nccl.%%h.%%p"' in lines
+    assert 'Environment="B=say \\"hi\\" $$B $${C}"' in lines
+
+
+@pytest.mark.parametrize("name", ["docker", "compose", "podman-quadlet"])
+def test_devices_without_a_render_node_are_told(name: str):
+    device = {"node": 0, "vendor": "1002", "names": ["card1"]}
+    lost = {"nodes": {0: "0-7"}, "devices": {"c1:00.0": device, "c6:00.0": {**device, "names": ["renderD129"]}}}
+    said = exported(name, shape=lost).splitlines()[-1]
+    assert said.startswith("# no /dev/dri/renderD* is known of 0000:c1:00.0: add that of each")
+    known = {"nodes": {0: "0-7"}, "devices": {"c1:00.0": {**device, "names": ["renderD128"]}}}
+    assert "#" not in exported(name, shape=known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import re
@@ -182,3 +183,23 @@ def sys_of_site() -> list[str]:
         [sys.executable, "-c", "import sys; print(' '.join(sys.modules))"], capture_output=True, text=True, check=True
     )
     return ran.stdout.split()
+
+
+def test_pages_of_others_move_too_where_that_is_allowed(monkeypatch: pytest.MonkeyPatch):
+    allowed, flags = {0, 2, 2 | 4}, list[object]()
+
+    def call(name: str, *words: object) -> int:
+        flags.append(words[-1])
+        if words[-1] not in allowed:
+            raise OSError(errno.EPERM, name)
+        return 0
+
+    monkeypatch.setattr(mempolicy, "_call", call)
+    mempolicy.set_range(0, 4096, "bind", [0], move=True)
+    allowed.remove(2 | 4)  # without CAP_SYS_NICE
+    mempolicy.set_range(0, 4096, "bind", [0], move=True)
+    mempolicy.set_range(0, 4096, "bind", [0])
+    allowed.clear()
+    with pytest.raises(OSError, match="mbind"):
+        mempolicy.set_range(0, 4096, "bind", [0], move=True)
+    assert flags == [2 | 4, 2 | 4, 2, 0, 2 | 4, 2]

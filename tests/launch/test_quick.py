@@ -201,3 +201,23 @@ print(quick._bound("1", "preferred", [{NODE}], before), os.sched_getaffinity(0) 
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "False True\n"
     assert mempolicy.of_task().mode == "default"
+
+
+@pytest.mark.skipif(not Path("/proc/self/numa_maps").exists(), reason="this kernel has no NUMA")
+@pytest.mark.parametrize(
+    "refuse", ["", "def refuse(*_): raise PermissionError(1, 'refused')\nos.sched_setaffinity = refuse"]
+)
+def test_cpus_that_are_refused_leave_the_memory_policy_as_it_was(refuse: str):
+    code = f"""
+import os, sys
+sys.path[:0] = [{str(ROOT)!r}]
+from numatune import mempolicy
+from numatune.launch import quick
+mempolicy.set_task("local")
+before = os.sched_getaffinity(0)
+{refuse}
+print(quick._bound(f"{{1 << 4000:x}}", "preferred", [{NODE}], before), mempolicy.of_task().mode)
+print(os.sched_getaffinity(0) == before)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "False local\nTrue\n"
