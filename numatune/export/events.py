@@ -14,7 +14,7 @@ from numatune.settings.persisted import IRQ
 _WANTS = f'TAG+="systemd", ENV{{SYSTEMD_WANTS}}+="{IRQ}"'
 
 
-def rules(devices: Iterable[str]) -> str:
+def rules(devices: Iterable[str], ours: str = OURS) -> str:
     """Rules of udev for the PCI devices at these addresses, and for every network interface that has a device.
 
     A PCI device is tagged for systemd by ``bind`` alone: the tag goes with any later event, so that the next ``bind``
@@ -26,14 +26,14 @@ def rules(devices: Iterable[str]) -> str:
         if address.count(":") == 2  # noqa: PLR2004  # domain:bus:device.function
     ]
     lines.append(f'ACTION=="add|move", SUBSYSTEM=="net", DEVPATH!="/devices/virtual/*", {_WANTS}')
-    return "\n".join([OURS, *lines, ""])
+    return "\n".join([ours, *lines, ""])
 
 
-def hook() -> str:
+def hook(ours: str = OURS) -> str:
     """A script for a folder of networkd-dispatcher."""
-    return f"#!/bin/sh\n{OURS}\nexec systemctl start --no-block {IRQ}\n"
+    return f"#!/bin/sh\n{ours}\nexec systemctl start --no-block {IRQ}\n"
 
 
-def hook_of_network_manager() -> str:
+def hook_of_network_manager(ours: str = OURS) -> str:
     """The same for NetworkManager, which says what happened in its second word (NetworkManager-dispatcher(8))."""
-    return f'#!/bin/sh\n{OURS}\n[ "$2" != up ] || exec systemctl start --no-block {IRQ}\n'
+    return f'#!/bin/sh\n{ours}\n[ "$2" != up ] || exec systemctl start --no-block {IRQ}\n'

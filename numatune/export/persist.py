@@ -51,8 +51,8 @@ def notes(wanted: Sequence[Setting], place: Place) -> tuple[str, ...]:
 
 def _early(wanted: Sequence[Setting], place: Place) -> Iterator[Setting]:
     texts = (
-        ("sysctl.d", SYSCTL_D, early.sysctl_d(wanted), place.sysctl_d),
-        ("tmpfiles.d", TMPFILES_D, early.tmpfiles_d(wanted), place.tmpfiles_d),
+        ("sysctl.d", SYSCTL_D, early.sysctl_d(wanted, place.ours), place.sysctl_d),
+        ("tmpfiles.d", TMPFILES_D, early.tmpfiles_d(wanted, place.ours), place.tmpfiles_d),
     )
     for name, path, text, is_read in texts:
         if text and is_read:
@@ -72,13 +72,13 @@ def _late(wanted: Sequence[Setting], place: Place) -> Iterator[Setting]:
     if not _reset_by_links(wanted):
         return
     yield _unit_file(IRQ, units.irq(place))
-    yield _file("udev", UDEV_RULES, events.rules(devices))
+    yield _file("udev", UDEV_RULES, events.rules(devices, place.ours))
     for folder, service in place.hooks:
-        text = events.hook_of_network_manager() if service == NETWORK_MANAGER else events.hook()
+        text = (events.hook_of_network_manager if service == NETWORK_MANAGER else events.hook)(place.ours)
         yield _file(f"{service}/{folder.rpartition('/')[2]}", f"{folder}/{HOOK}", text, _SCRIPT)
     if not place.hooks:
         yield _unit_file(REPAIR, units.repair(place))
-        yield from _enabled(TIMER, units.timer(), "no service here tells of links that went down and up")
+        yield from _enabled(TIMER, units.timer(place), "no service here tells of links that went down and up")
         yield _row(f"{TIMER}/active", UnitState(TIMER, "active"), Words(), "active")
 
 

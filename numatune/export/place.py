@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+OURS = "# Written by numatune, taken away by numatune rollback or numatune apply --no-persist."
+"""The first line of every file that numatune itself writes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
@@ -15,6 +18,8 @@ class Place:
     sysctl_d, tmpfiles_d  whether anything reads them at boot
     forgets      why what is written to /etc is gone after a reboot; "" where it stays
     hooks        folders whose scripts a service that runs here calls when a link comes up, with that service's name
+    checks       the program has a check that tells what has moved, and puts it back within limits
+    ours         the first line of every file
     """
 
     program: tuple[str, ...]
@@ -24,7 +29,5 @@ class Place:
     tmpfiles_d: bool = True
     forgets: str = ""
     hooks: tuple[tuple[str, str], ...] = ()
-
-
-OURS = "# Written by numatune, taken away by numatune rollback or numatune apply --no-persist."
-"""The first line of every file."""
+    checks: bool = True
+    ours: str = OURS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from numatune.export.place import OURS, Place
+from numatune.export.place import Place
 from numatune.settings.persisted import BOOT, RESET_BY_LINKS
 
 BEFORE = (
@@ -26,16 +26,22 @@ _NOT_BEFORE = frozenset({"-.slice", "init.scope", "system.slice", "user.slice", 
 _HOSTS_OWN = (
     *("systemd-", "dbus", "polkit", "user-", "user@", "session-"),
     *("NetworkManager", "network", "wpa_supplicant", "iwd", "connman", "firewalld", "nftables", "ufw", "iptables"),
+    *("openvswitch", "ovs", "wicked", "dhcpcd", "openibd", "ifup@"),
     *("cloud-init", "google-", "rsyslog", "syslog"),
+    *("auditd", "apparmor", "haveged", "rngd", "multipathd", "lvm2-"),
 )
 """Groups that the boot unit is in itself, or that it comes after, or that the host's own work is in.
 
-tuned comes after the network, and what brings the network up after all of these: before one of them would be a circle,
-which systemd breaks by not starting something.
+tuned comes after the network, and what brings the network up after all of these; the last row says
+Before=sysinit.target or local-fs-pre.target. Before one of them would be a circle, which systemd breaks by not starting
+something, and that was seen to be the boot unit.
 """
 
 START_LIMIT = 120
-"""Seconds that a boot waits at most."""
+"""Seconds that a boot waits at most. systemd's own limit is for each command of a unit, not for all."""
+
+STOP_LIMIT = 5
+"""Seconds, of these, for a command that is told to end: a kill loses nothing."""
 
 SETTLE = 2
 """Seconds in which further events join the one that came first: a NIC that is bound again raises several."""
@@ -46,6 +52,8 @@ DEVICES_LIMIT = 45
 A host is worked out anew when its devices are not those of the last apply, and half of them would be that. The boot
 unit alone waits, by ``udevadm settle``: systemd-udev-settle.service would make all of early boot wait.
 """
+
+_REPAIRING = ("check", "--repair", "--syslog", "--differences-ok")
 
 _UNLESS = "ConditionKernelCommandLine=!numatune=off"
 """The way out for a host that does not come up as applied: one word for the boot loader."""
@@ -61,6 +69,7 @@ def boot(place: Place, groups: Iterable[str] = ()) -> str:
     """
     ours = sorted({unit for unit in groups if unit not in _NOT_BEFORE and not unit.startswith(_HOSTS_OWN)})
     return _unit(
+        place,
         Unit=[
             "Description=numatune: make this host as its applied profile says",
             f"After={' '.join(AFTER)}",
@@ -72,7 +81,8 @@ def boot(place: Place, groups: Iterable[str] = ()) -> str:
             *_environment(place),
             f"ExecStartPre=-/bin/udevadm settle --timeout={DEVICES_LIMIT}",
             f"ExecStart={_exec(place, 'reapply', '--boot')}",
-            f"TimeoutStartSec={START_LIMIT}",
+            f"TimeoutStartSec={START_LIMIT - DEVICES_LIMIT - STOP_LIMIT}",
+            f"TimeoutStopSec={STOP_LIMIT}",
         ],
         Install=["WantedBy=multi-user.target"],
     )
@@ -86,6 +96,7 @@ def irq(place: Place) -> str:
     it has stopped, so that there is another round. A oneshot would drop that start, because its own is still going on.
     """
     return _unit(
+        place,
         Unit=[
             "Description=numatune: put interrupts back where the applied profile has them",
             f"After={BOOT}",
@@ -106,29 +117,31 @@ def irq(place: Place) -> str:
 def repair(place: Place) -> str:
     """numatune-repair.service. Interrupts first and without a limit: who resets them is the kernel, with every link."""
     return _unit(
+        place,
         Unit=["Description=numatune: put back what has moved since the last apply", f"After={BOOT}", _UNLESS],
         Service=[
             "Type=oneshot",
             *_environment(place),
             f"ExecStart={_exec(place, 'reapply', '--only', ','.join(RESET_BY_LINKS), '--differences-ok')}",
-            f"ExecStart={_exec(place, 'check', '--repair', '--syslog', '--differences-ok')}",
+            f"ExecStart={_exec(place, *_REPAIRING if place.checks else ('reapply', '--differences-ok'))}",
             "TimeoutStartSec=10min",
         ],
     )
 
 
-def timer() -> str:
+def timer(place: Place) -> str:
     """numatune-repair.timer."""
     return _unit(
+        place,
         Unit=["Description=numatune: look every ten minutes for what has moved"],
         Timer=["OnBootSec=2min", "OnUnitInactiveSec=10min", "AccuracySec=30s"],
         Install=["WantedBy=timers.target"],
     )
 
 
-def _unit(**sections: Sequence[str]) -> str:
+def _unit(place: Place, **sections: Sequence[str]) -> str:
     parts = ["\n".join([f"[{name}]", *lines]) for name, lines in sections.items()]
-    return f"{OURS}\n" + "\n\n".join(parts) + "\n"
+    return f"{place.ours}\n" + "\n\n".join(parts) + "\n"
 
 
 def _environment(place: Place) -> list[str]:

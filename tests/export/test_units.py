@@ -19,7 +19,7 @@ EVERY = {
     BOOT: units.boot(PLACE, ["inference.slice", "system.slice", "systemd-udevd.service", "tuned.service"]),
     IRQ: units.irq(PLACE),
     REPAIR: units.repair(PLACE),
-    TIMER: units.timer(),
+    TIMER: units.timer(PLACE),
 }
 
 
@@ -31,14 +31,20 @@ def read(text: str) -> dict[str, dict[str, str]]:
     return {name: dict(parser.items(name)) for name in parser.sections()}
 
 
-def test_systemd_finds_nothing_wrong(tmp_path: Path) -> None:
+def verified(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """What systemd says of units, found by name in a folder before all others."""
     program = shutil.which("systemd-analyze")
     if program is None:
         pytest.skip("systemd-analyze is not installed")
+    argv = [program, "verify", "--man=no", *words]
+    path = {"SYSTEMD_UNIT_PATH": f"{folder}:"}
+    return subprocess.run(argv, env=path, capture_output=True, text=True, check=False)
+
+
+def test_systemd_finds_nothing_wrong(tmp_path: Path) -> None:
     for unit, text in EVERY.items():
         (tmp_path / unit).write_text(text, encoding="utf-8")
-    argv = [program, "verify", "--man=no", "--recursive-errors=no", *(str(tmp_path / unit) for unit in EVERY)]
-    ran = subprocess.run(argv, capture_output=True, text=True, check=False)
+    ran = verified(tmp_path, "--recursive-errors=no", *(str(tmp_path / unit) for unit in EVERY))
     assert (ran.returncode, [line for line in ran.stderr.splitlines() if "numatune" in line]) == (0, [])
 
 
@@ -50,17 +56,18 @@ def test_the_boot_unit_comes_after_the_tuners_and_before_the_work() -> None:
     assert "inference.slice" in before
     assert not {"system.slice", "systemd-udevd.service"} & set(before), "it is in, or after, those itself"
     assert not set(after) & set(before)
-    assert unit["Service"]["TimeoutStartSec"] == "120"
-    assert unit["Service"]["ExecStart"] == f"{TRUE} reapply --boot"
+    service = unit["Service"]
+    waits = int(service["ExecStartPre"].rpartition("=")[2])
+    limit, stop = (int(service[name]) for name in ("TimeoutStartSec", "TimeoutStopSec"))
+    assert waits <= limit, "the limit is for each command, and begins anew with the next"
+    assert waits + limit + stop == units.START_LIMIT == 120
+    assert service["ExecStart"] == f"{TRUE} reapply --boot"
     assert unit["Install"] == {"WantedBy": "multi-user.target"}
     assert not any(key.startswith(("Require", "Binds")) for section in unit.values() for key in section)
 
 
 def test_what_the_tuners_wait_for_makes_no_circle(tmp_path: Path) -> None:
     """tuned.service says After=network.target dbus.service polkit.service; what brings the network up, Before= it."""
-    program = shutil.which("systemd-analyze")
-    if program is None:
-        pytest.skip("systemd-analyze is not installed")
     before = (
         "NetworkManager.service",
         "networking.service",
@@ -75,14 +82,19 @@ def test_what_the_tuners_wait_for_makes_no_circle(tmp_path: Path) -> None:
     files["all.target"] = f"[Unit]\nWants={' '.join(files)}\n"
     for unit, text in files.items():
         (tmp_path / unit).write_text(text, encoding="utf-8")
-    ran = subprocess.run(
-        [program, "verify", "--man=no", "all.target"],
-        env={"SYSTEMD_UNIT_PATH": f"{tmp_path}:"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "cycle" not in ran.stderr, ran.stderr
+    assert "cycle" not in verified(tmp_path, "all.target").stderr
+
+
+def test_what_comes_up_before_the_boot_unit_can_makes_no_circle(tmp_path: Path) -> None:
+    """auditd says Before=sysinit.target, which every service comes after; multipathd comes before what is mounted."""
+    early = {"auditd.service": "sysinit.target", "multipathd.service": "local-fs-pre.target"}
+    for unit, target in early.items():
+        text = f"[Unit]\nDefaultDependencies=no\nBefore={target}\n[Service]\nExecStart={TRUE}\n"
+        (tmp_path / unit).write_text(text, encoding="utf-8")
+    (tmp_path / BOOT).write_text(units.boot(PLACE, [*early, "inference.slice", "inference-a.slice"]), encoding="utf-8")
+    (tmp_path / "local-fs.target").write_text("[Unit]\nWants=local-fs-pre.target\nAfter=local-fs-pre.target\n")
+    (tmp_path / "all.target").write_text(f"[Unit]\nWants=local-fs.target {BOOT} {' '.join(early)}\n")
+    assert "cycle" not in verified(tmp_path, "all.target").stderr
 
 
 def test_the_work_of_the_irq_unit_is_its_stopping() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from numatune.cpus import CpuSet
+from numatune.errors import LaunchError
 from numatune.launch.model import Placement
 from numatune.launch.policy import Policy
 
@@ -53,5 +55,23 @@ class Job:
 
     @property
     def mpol(self) -> str:
-        """The mount option of a tmpfs for its shared memory, "" without an interleave."""
-        return f"mpol=interleave:{self.whole.memory.nodes}" if self.whole.memory.mode in INTERLEAVES else ""
+        """The mount option of a tmpfs for its shared memory, "" without an interleave. Raises LaunchError."""
+        of_memory = self.whole.memory.nodes if self.whole.memory.mode in INTERLEAVES else CpuSet()
+        nodes = self.whole.shm or of_memory
+        return f"mpol=interleave:{in_one_word(nodes)}" if nodes else ""
+
+
+def in_one_word(nodes: CpuSet) -> str:
+    """A list of nodes without a comma, at which options of mounts are split: ``0-9:2/8`` is 0-1,8-9.
+
+    The kernel reads it so (lib/bitmap-str.c). Raises LaunchError for a set that has no such spelling.
+    """
+    runs = [CpuSet.parse(run) for run in str(nodes).split(",")]
+    lengths, starts = {len(run) for run in runs}, [run.first for run in runs]
+    steps = {after - before for before, after in itertools.pairwise(starts)}
+    if not steps:
+        return str(nodes)
+    if len(lengths) > 1 or len(steps) > 1:
+        found = f"{nodes} is no list that a mount option can hold: it has commas"
+        raise LaunchError("shm", found, accepted="nodes side by side, or at one distance", hint="name others")
+    return f"{nodes.first}-{nodes.last}:{lengths.pop()}/{steps.pop()}"

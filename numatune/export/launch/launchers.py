@@ -30,7 +30,10 @@ def slurm(job: Job) -> str:
 
 def mpirun(job: Job) -> str:
     """Open MPI's mpirun, by numatune. Its own binding, which is by core, is off."""
-    return f"mpirun --map-by ppr:{len(job.ranks)}:node --bind-to none {_RUN}\n"
+    lines = [f"mpirun --map-by ppr:{len(job.ranks)}:node --bind-to none {_RUN}"]
+    if job.same_hosts:
+        lines += ["# its own maps go by cores and objects of a host, never by devices: none of them says the same"]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def numactl(job: Job) -> str:

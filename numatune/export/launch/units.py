@@ -24,5 +24,11 @@ def systemd(job: Job) -> str:
         lines += [f"NUMAPolicy={policy}"]
         lines += [f"NUMAMask={memory.nodes}"] if policy not in {"local", "default"} else []
     lines += [f"TemporaryFileSystem=/dev/shm:{job.mpol}"] if job.mpol else []
-    lines += [f'Environment="{name}={text}"' for name, text in job.whole.env.items()]
+    lines += [f"Environment={quoted(f'{name}={text}')}" for name, text in job.whole.env.items()]
     return "".join(f"{line}\n" for line in lines)
+
+
+def quoted(text: str) -> str:
+    """As one word of a unit's file: quotes, and % for its specifiers (systemd.syntax(7))."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("%", "%%")
+    return f'"{escaped}"'
