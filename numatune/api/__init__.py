@@ -18,17 +18,22 @@ if TYPE_CHECKING:
     from numatune.api.capturing import capture as capture
     from numatune.api.checking import Checked as Checked
     from numatune.api.checking import check as check
+    from numatune.api.comparing import Compared as Compared
+    from numatune.api.comparing import compare as compare
     from numatune.api.confirming import Confirmed as Confirmed
     from numatune.api.confirming import confirm as confirm
     from numatune.api.drifting import clean as clean
     from numatune.api.drifting import drift as drift
     from numatune.api.explaining import explain as explain
+    from numatune.api.exporting import export as export
+    from numatune.api.exporting import write_export as write_export
     from numatune.api.histories import History as History
     from numatune.api.histories import cut_off as cut_off
     from numatune.api.histories import history as history
     from numatune.api.holding import hold as hold
     from numatune.api.holding import holds as holds
     from numatune.api.holding import unhold as unhold
+    from numatune.api.hosts import need_own as need_own
     from numatune.api.hosts import open_host as open_host
     from numatune.api.hosts import open_reader as open_reader
     from numatune.api.launching import Scene as Scene
@@ -50,6 +55,8 @@ if TYPE_CHECKING:
     from numatune.api.planning import prepare as prepare
     from numatune.api.planning import save_plan as save_plan
     from numatune.api.reapplying import reapply as reapply
+    from numatune.api.rebinding import rebind as rebind
+    from numatune.api.rebinding import rebinds as rebinds
     from numatune.api.repairing import repair as repair
     from numatune.api.restoring import TakenBack as TakenBack
     from numatune.api.restoring import proposal as proposal
@@ -60,13 +67,15 @@ if TYPE_CHECKING:
 _MODULES: dict[str, tuple[str, ...]] = {
     "applying": ("Applied", "apply"),
     "explaining": ("explain",),
+    "exporting": ("export", "write_export"),
     "capturing": ("Captured", "capture"),
     "checking": ("Checked", "check"),
+    "comparing": ("Compared", "compare"),
     "confirming": ("Confirmed", "confirm"),
     "drifting": ("clean", "drift"),
     "histories": ("History", "cut_off", "history"),
     "holding": ("hold", "holds", "unhold"),
-    "hosts": ("open_host", "open_reader"),
+    "hosts": ("need_own", "open_host", "open_reader"),
     "launching": (
         "Scene",
         "engine_words",
@@ -83,6 +92,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "outputs": ("Outputs",),
     "planning": ("Request", "load", "load_plan", "plan", "prepare", "save_plan"),
     "reapplying": ("reapply",),
+    "rebinding": ("rebind", "rebinds"),
     "repairing": ("repair",),
     "restoring": ("TakenBack", "proposal", "rollback"),
     "verifying": ("verify",),

@@ -57,9 +57,11 @@ def apply(  # noqa: PLR0913  # what, and how, and who is told
 
     confirm         shown the plan when there is anything to do, without holding the lock; False: nothing is done
     confirm_within  seconds after which the run is taken back, unless somebody confirms it
-    Raises ProfileError before the host is touched, MovedError when a plan that was shown or saved no longer fits,
-    LockedError, StateError when the journal cannot be written, NumatuneError when a run waits for confirm.
+    Raises ProfileError before the host is touched, UnmetError where that is not what is expected of it, MovedError when
+    a plan that was shown or saved no longer fits, LockedError, StateError when the journal cannot be written,
+    NumatuneError when a run waits for confirm.
     """
+    from numatune.api import expecting
     from numatune.api.planning import Request, prepare
     from numatune.engine import lock, paths
 
@@ -67,6 +69,7 @@ def apply(  # noqa: PLR0913  # what, and how, and who is told
     if confirm:
         _nothing_waits(host)
         made = prepare(host, request) if isinstance(request, Request) else request
+        expecting.stop_unmet(made, host)
         if made.plan.to_do and not confirm(made.plan):
             return Applied(made.plan, declined=True)
     with lock.held(paths.lock(host.root), "apply", wait):
@@ -75,6 +78,7 @@ def apply(  # noqa: PLR0913  # what, and how, and who is told
             made = prepare(host, made)
         else:
             _check_unmoved(made, host)
+        expecting.stop_unmet(made, host)
         return _Apply(made, host, why).run(confirm_within, progress)
 
 

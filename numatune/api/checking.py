@@ -48,7 +48,10 @@ def check(  # noqa: PLR0913  # all but the first have defaults
     delay: int = 0,
     whole: bool = False,
 ) -> Checked | None:
-    """Compare a host with its applied set and tell. None: another check is going on, which will tell.
+    """Compare a host with its applied set and tell.
+
+    None: there is nothing to tell. Another check is going on, which will; or, while this one slept, numatune or the
+    set that it was to look at was taken away.
 
     repair  this host, when what somebody moved is to be put back; `wait`: seconds for another run to end then
     delay   sleep a random part of so many seconds first, so that a fleet does not check at once
@@ -66,7 +69,8 @@ def check(  # noqa: PLR0913  # all but the first have defaults
             alone.enter_context(lock.held(paths.check(reader.root), "check", 0))
         except LockedError:
             return None
-        _sleep(delay)
+        if delay and not _slept(reader, delay):
+            return None
         return _checked(reader, outputs, _Way(repair, wait, whole=whole))
 
 
@@ -193,11 +197,18 @@ def _page(seen: _Seen, last: Last, took: float) -> str:
     return view.page(replace(told, repairs=repairs), view.settings(seen.found), seen.look)
 
 
-def _sleep(delay: int) -> None:
-    """A random part of so many seconds."""
-    if not delay:
-        return
+def _slept(reader: Reader, delay: int) -> bool:
+    """Sleep a random part of so many seconds. Whether there is a numatune still, and what is applied to be looked at.
+
+    Nothing may be imported between a numatune that has gone and the end.
+    """
     import os
     import time
 
+    from numatune.engine import paths
+
+    applied = paths.applied(paths.state(reader.root))
+    was_applied = os.path.exists(applied)  # noqa: PTH110  # pathlib costs a start-up
     time.sleep(delay * int.from_bytes(os.urandom(4)) / (1 << 32))
+    is_applied = os.path.exists(applied)  # noqa: PTH110  # as above
+    return os.path.exists(__file__) and (is_applied or not was_applied)  # noqa: PTH110  # as above

@@ -1,4 +1,4 @@
-"""What a setting is: what is known of it anywhere, and its row on this host."""
+"""What a setting or a word is: what is known of it anywhere, and its row on this host."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
     from numatune.host.protocol import Reader
     from numatune.knobs.base import Knob
+    from numatune.knobs.keys import Key
+    from numatune.settings.measures import Measure
     from numatune.settings.plan import Change
     from numatune.views.explained import Explained
-
-_WAYS_BACK = {"exact": "", "nearest": "near the original", "never": "none"}
 
 
 def explain(
     reader: Reader, words: Sequence[str], profiles: Sequence[str] = (), *, variables: Mapping[str, str] | None = None
 ) -> tuple[Explained, ...]:
-    """One or more answers for each word: an id, a kernel parameter, or a section of the profile.
+    """One answer for each word: an id, a key or a section of the profile, a kernel parameter, a word of plans.
 
     With profiles their values are told, else those of the applied set. Raises NumatuneError for a word that is none of
     these.
@@ -44,54 +44,83 @@ def _rows(reader: Reader, profiles: Sequence[str], variables: Mapping[str, str])
 
 
 def _explained(word: str, rows: Mapping[str, Change], reader: Reader) -> Explained:
+    from numatune.api.vocabulary import at_boot, boot_parameter
     from numatune.knobs import knobs
-    from numatune.settings.applied import PERSIST
+    from numatune.knobs.keys import named
 
     known = {knob.name: knob for knob in knobs()}
     if word in known:
         return _section(known[word], rows.values())
     sid = next((sid for sid in (word, *(f"{name}:{word}" for name in known)) if sid in rows), "")
-    key = _sysctl_key(sid or word)
-    if key:
-        return _sysctl(key, rows.get(f"sysctl:{key}"), reader)
-    section = rows[sid].setting.section if sid else word.partition(":")[0]
-    if section in known:
-        return _setting(sid or word, rows.get(sid), known[section])
-    if section == PERSIST:
-        return _persisting(sid or word, rows.get(sid))
-    raise _unknown(word, [*rows, *known])
+    if not sid and (key := named(word)) is not None and key.path[0] in known:
+        return _setting(word, key, None)
+    if not sid and at_boot(word):
+        return boot_parameter(word, rows.values(), reader)
+    if parameter := _sysctl_key(sid or word):
+        return _sysctl(parameter, rows.get(f"sysctl:{parameter}"), reader)
+    return _by_id(sid or word, rows.get(sid)) or _other(word, rows, [*known], reader)
+
+
+def _by_id(sid: str, change: Change | None) -> Explained | None:
+    """A setting that a key makes, or what makes settings persist; None: no profile makes one of that id."""
+    from numatune.knobs.keys import key_of
+    from numatune.settings.applied import PERSIST
+
+    if (key := key_of(sid)) is not None:
+        return _setting(sid, key, change)
+    section = sid.partition(":")[0] if change is None else change.setting.section
+    return _persisting(sid, change) if section == PERSIST else None
+
+
+def _other(word: str, rows: Mapping[str, Change], sections: Sequence[str], reader: Reader) -> Explained:
+    """What is no whole name of a setting: a word of plans, a parameter at boot, the last word of one name."""
+    from numatune.api.vocabulary import boot_parameter, names, word_of_a_plan
+    from numatune.capture.reduce import tells
+
+    if (found := word_of_a_plan(word.replace(" ", "-"), rows.values())) is not None:
+        return found
+    known = names(rows)
+    meant = known.get(word, ())
+    if len(meant) == 1 and meant != (word,):
+        return _explained(meant[0], rows, reader)
+    if tells(word) and not meant:
+        return boot_parameter(word, rows.values(), reader)
+    raise _unknown(word, {**known, **{section: (section,) for section in sections}})
 
 
 def _section(knob: Knob[Any], rows: Iterable[Change]) -> Explained:
     from collections import Counter
 
+    from numatune.api.known import of_section
     from numatune.views.explained import Explained
 
     statuses = Counter(change.status.value for change in rows if change.setting.section == knob.name)
     here = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
-    known = (*_what(knob), ("here", here or "no profile that is applied or named has this section"))
+    known = (*of_section(knob), ("here", here or "no profile that is applied or named has this section"))
     return Explained(f"{knob.name}: a section of the profile", known)
 
 
-def _setting(sid: str, change: Change | None, knob: Knob[Any]) -> Explained:
+def _setting(title: str, key: Key, change: Change | None) -> Explained:
+    from numatune.api.known import of_key
     from numatune.views.explained import Explained
 
-    known = [*_what(knob)]
+    known = of_key(key)
     if change is None:
-        known.append(("here", "no profile that is applied or named asks for it"))
-        return Explained(sid, tuple(known))
-    return Explained(sid, (*known, *_limits(change)), change, _check(change))
+        here = ("here", "no profile that is applied or named asks for it")
+        return Explained(title, (*known, here), check=key.facts.look)
+    return Explained(title, (*known, *_limits(change)), change, _check(change) or key.facts.look)
 
 
 def _limits(change: Change) -> Iterator[tuple[str, str]]:
-    """Where a setting is not to be had, and how well it comes back."""
+    """Why this very setting may not be there, and how well it comes back."""
+    from numatune.api.known import WAYS_BACK
     from numatune.settings.targets import KernelFile
 
     target, undo = change.setting.target, change.setting.undo
     if isinstance(target, KernelFile) and target.absent:
-        yield "kernels", target.absent
+        yield "may be absent", target.absent
     if undo != "exact":
-        yield "way back", _WAYS_BACK[undo]
+        yield "way back", WAYS_BACK[undo]
 
 
 def _persisting(sid: str, change: Change | None) -> Explained:
@@ -105,63 +134,24 @@ def _persisting(sid: str, change: Change | None) -> Explained:
 
 def _sysctl(key: str, change: Change | None, reader: Reader) -> Explained:
     """With what the catalogue knows, and the value that is there, whether or not a profile asks for one."""
-    from numatune.engine import captured
+    from numatune.api.known import of_sysctl
+    from numatune.api.vocabulary import names
+    from numatune.host.uncaptured import lacks
     from numatune.knobs.sysctl import path_of
-    from numatune.knobs.sysctl_catalogue import CATALOGUE, UNKNOWN, misspelt
+    from numatune.knobs.sysctl_catalogue import CATALOGUE, misspelt
+    from numatune.settings.plan import NOT_CAPTURED
     from numatune.views.explained import Explained
 
-    known = CATALOGUE.get(key, UNKNOWN)
-    low, high = ("" if bound is None else str(bound) for bound in (known.min, known.max))
-    facts = [
-        (
-            "what",
-            known.about or ("a kernel parameter" if key in CATALOGUE else "not in numatune's catalogue"),
-        ),
-        ("range", f"{low} to {high}" if low and high else f"{low} and more" if low else ""),
-        ("choices", ", ".join(known.choices)),
-        ("coupled", f"each write zeroes {known.partner}" if known.partner else ""),
-        ("kernels", known.absent),
-        ("side effect", known.note),
-        ("way back", _WAYS_BACK[known.undo]),
-        ("an action", known.action),
-    ]
+    known, check = of_sysctl(key)
+    here = []
     if change is None:
         text = reader.read(path_of(key)).text
         if text is None and key not in CATALOGUE:
             close = misspelt(key)
-            raise _unknown(key, [close] if close else list(CATALOGUE))
-        absent = "not in this captured tree" if captured.lacks(path_of(key), reader) else "this kernel has no such file"
-        facts.append(("holds here", f"nothing: {absent}" if text is None else text.strip()))
-    check = f"sysctl -n {key}"
-    return Explained(f"sysctl:{key}", tuple((name, text) for name, text in facts if text), change, check)
-
-
-def _what(knob: Knob[Any]) -> list[tuple[str, str]]:
-    """The knob's own words: its module's head, how its section is written, and what is written inside that."""
-    import sys
-
-    parts = knob.model.model_json_schema().get("$defs", {})
-    texts = [
-        ("what", sys.modules[knob.settings.__module__].__doc__),
-        ("written as", knob.model.__doc__),
-        *((name, part.get("description")) for name, part in parts.items() if not name.startswith("Asked")),
-    ]
-    return [(heading, _lines(text)) for heading, text in texts if text]
-
-
-def _lines(text: str) -> str:
-    """A docstring with its paragraphs and definitions (``key  what it means``) in one line each."""
-    import inspect
-    import re
-
-    lines: list[str] = []
-    for line in inspect.cleandoc(text).splitlines():
-        defines = re.match(r"\S+(?:, \S+)*  +\S", line)
-        if not line or defines or not lines or not lines[-1]:
-            lines.append(re.sub(r"  +", ": ", line.strip(), count=1) if defines else line.strip())
-        else:
-            lines[-1] += f" {line.strip()}"
-    return "\n".join(line for line in lines if line)
+            raise _unknown(key, {key: (close,)} if close else names(()))
+        absent = NOT_CAPTURED if lacks(path_of(key), reader) else "this kernel has no such file"
+        here.append(("holds here", f"nothing: {absent}" if text is None else text.strip()))
+    return Explained(f"sysctl:{key}", (*known, *here), change, check)
 
 
 def _sysctl_key(word: str) -> str:
@@ -191,6 +181,7 @@ def _check(change: Change) -> str:  # noqa: PLR0911  # one a kind
         MountOption,
         Nothing,
         OwnedFile,
+        Trait,
         UnitProperty,
         UnitState,
     )
@@ -208,17 +199,40 @@ def _check(change: Change) -> str:  # noqa: PLR0911  # one a kind
             return shlex.join(("modinfo", name))
         case KernelFile() | HugepagePool() | IrqAffinity() | OwnedFile() | Fact():
             return shlex.join(("cat", change.seen.where)) if change.seen.where else ""
+        case Trait(of=measure):
+            return shlex.join(_look_yourself(measure))
         case Nothing():
             return ""
 
 
-def _unknown(word: str, known: Sequence[str]) -> Exception:
+def _look_yourself(measure: Measure) -> tuple[str, ...]:
+    """The command of somebody else that shows a measure."""
+    from numatune.settings.measures import Beside as Neighbours
+    from numatune.settings.measures import Devices, Memory, NodeKnown, Nodes, NodesPerPackage, OnlineCpus, Threads
+
+    match measure:
+        case OnlineCpus() | NodesPerPackage():
+            return ("lscpu", "-e=CPU,NODE,SOCKET,ONLINE")
+        case Threads():
+            return ("lscpu", "-e=CPU,CORE,SOCKET,ONLINE")
+        case Nodes() | Memory():
+            return ("numactl", "--hardware")
+        case Devices():
+            return ("lspci", "-Dk")
+        case NodeKnown(device=address):
+            return ("cat", f"/sys/bus/pci/devices/{address}/numa_node")
+        case Neighbours():
+            return ("lspci", "-tv")
+
+
+def _unknown(word: str, known: Mapping[str, Sequence[str]]) -> Exception:
+    """`known`: names by what may be written for them."""
     from difflib import get_close_matches
 
     from numatune.errors import NumatuneError
 
-    close = get_close_matches(word, known, 3)
-    hint = f"did you mean {' or '.join(close)}?" if close else "numatune plan PROFILE -v lists the ids of a profile"
-    return NumatuneError(
-        "", f"nothing is known of {word!r}", accepted="an id, a kernel parameter, a section", hint=hint
-    )
+    alike = [word] if word in known else get_close_matches(word, known, 3)
+    meant = list(dict.fromkeys(name for one in alike for name in known[one]))[:3]
+    hint = f"did you mean {' or '.join(meant)}?" if meant else "numatune plan PROFILE -v lists the ids of a profile"
+    accepted = "an id, a key, a section, a kernel parameter, a word of a plan"
+    return NumatuneError("", f"nothing is known of {word!r}", accepted=accepted, hint=hint)

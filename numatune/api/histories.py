@@ -75,7 +75,8 @@ def _state(run: Run, listed: Sequence[Run], reader: Reader, by: int) -> RunState
     if by:
         return "taken back"
     if run.end is None:
-        return "running" if run is listed[-1] and lock.holder(paths.lock(reader.root)) else "cut off"
+        holder = lock.holder(paths.lock(reader.root)).split()[:2]  # whoever just looks at the host holds it too
+        return "running" if run is listed[-1] and holder == ["pid", str(run.start.pid)] else "cut off"
     if run.start.kind == "rollback":
         return "done" if run.end.result == "done" else "incomplete"
     if not run.end.changed:

@@ -22,16 +22,27 @@ def open_reader(root: str = "/", *, live: bool = False) -> Reader:
     return _local(root)
 
 
+def need_own(root: str = "/", *, live: bool = False) -> None:
+    """For what numatune itself keeps of a host, which no capture holds. Raises UsageError for a captured tree."""
+    _refuse_captured(root, "which does not hold what numatune has done there", live=live)
+
+
 def open_host(root: str = "/", *, live: bool = False) -> Host:
     """The same for a change. Raises UsageError for a captured tree, PrivilegeError without root."""
-    from numatune.errors import PrivilegeError, UsageError
+    from numatune.errors import PrivilegeError
 
-    if root != "/" and not live:
-        hint = "--root-is-live says that the folder is the tree of a live host"
-        raise UsageError("--root", f"{root} is a captured tree, which can only be read", hint=hint)
+    _refuse_captured(root, "which can only be read", live=live)
     if os.geteuid() != 0:
         raise PrivilegeError("", "changing this host needs root", hint="use sudo")
     return _local(root)
+
+
+def _refuse_captured(root: str, why: str, *, live: bool) -> None:
+    from numatune.errors import UsageError
+
+    if root != "/" and not live:
+        hint = "--root-is-live says that the folder is the tree of a live host"
+        raise UsageError("--root", f"{root} is a captured tree, {why}", hint=hint)
 
 
 def _local(root: str) -> Host:

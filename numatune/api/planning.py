@@ -31,7 +31,7 @@ class Request:
     retry      try again what an earlier apply learned to be out of reach
     add        to what is applied, instead of in its place
     keep_released  what is no longer wanted stays as it is
-    on_error   None: as the profile says
+    on_error, on_unmet   None: as the profile says
     persist    whether the set survives a reboot; None: as the last apply chose
     """
 
@@ -45,6 +45,7 @@ class Request:
     add: bool = False
     keep_released: bool = False
     on_error: Literal["continue", "rollback"] | None = None
+    on_unmet: Literal["stop", "warn"] | None = None
     persist: bool | None = None
 
     @property
@@ -100,7 +101,7 @@ def plan(reader: Reader, request: Request) -> Plan:
 
 def prepare(reader: Reader, request: Request) -> SavedPlan:
     """A plan with all that carrying it out needs. Raises as `plan`, and TrustError for what a boot would run."""
-    from numatune.api import persisting
+    from numatune.api import expecting, persisting
     from numatune.api.memory import recall
     from numatune.engine import applied
     from numatune.engine.observe import flat
@@ -117,13 +118,14 @@ def prepare(reader: Reader, request: Request) -> SavedPlan:
     program = persisting.program(request, memory, reader)
     kept, notes = persisting.rows(settings, request, program, memory, reader)
     settings += kept
-    allowed = request.allow_disruption or resolved.allow_disruption
+    allowed, on_unmet = request.allow_disruption or resolved.allow_disruption, request.on_unmet or resolved.on_unmet
     options = options_for(request.allow_unsafe, allow_disruption=allowed, retry=request.retry)
     changes = difference(settings, reader, options, memory, whole=request.releases)
     asked = {setting.id for setting in flat(settings)}
+    notes = (*resolved.notes, *notes, *expecting.notes(changes, on_unmet))
     part = Part(resolved.profiles, wanted.document.stored(), request.only, request.skip, resolved.allow_disruption)
     return SavedPlan(
-        Plan(resolved.profiles, host_info(reader, wanted.topology), changes, notes=(*resolved.notes, *notes)),
+        Plan(resolved.profiles, host_info(reader, wanted.topology), changes, notes=notes),
         _parts(part, request, memory),
         since=memory.newest,
         add=bool(request.add or request.only or request.skip),
@@ -132,6 +134,7 @@ def prepare(reader: Reader, request: Request) -> SavedPlan:
         allow_unsafe=tuple(sorted(request.allow_unsafe)),
         retry=request.retry,
         on_error=request.on_error or resolved.on_error,
+        on_unmet=on_unmet,
         released=tuple(change.setting.id for change in changes if change.setting.id not in asked),
         applied=applied.named(memory.applied),
         program=program,

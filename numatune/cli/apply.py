@@ -39,6 +39,9 @@ time.
 
 {options.SYMBOLS}
 
+What the profile expects of the host (its section expect) is looked at before
+the first write: where that is not so, nothing is changed.
+
 Exit codes: 0 the host is as wanted, 2 differences remain, 1 nothing was done
 or all was taken back, 75 another run holds the lock."""
 
@@ -70,6 +73,12 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
         choices=("continue", "rollback"),
         help="after a refused write go on (default, unless the profile says otherwise) or take the run back",
     )
+    parser.add_argument(
+        "--on-unmet",
+        choices=("stop", "warn"),
+        help="where the host is not what the profile expects, change nothing (default, unless the profile says"
+        " otherwise) or go on",
+    )
     parser.set_defaults(run=run)
 
 
@@ -84,8 +93,8 @@ def run(args: argparse.Namespace) -> int:
     from numatune import api
     from numatune.cli.progress import progress
 
-    options.need_consent(args)
     host = api.open_host(args.root, live=args.root_is_live)
+    options.need_consent(args)
     with progress() as tell:
         done = api.apply(
             host,
@@ -131,7 +140,7 @@ def _wanted(args: argparse.Namespace) -> Request | SavedPlan:
     from numatune import api
 
     saved = api.load_plan(args.plan)
-    return replace(saved, on_error=args.on_error or saved.on_error)
+    return replace(saved, on_error=args.on_error or saved.on_error, on_unmet=args.on_unmet or saved.on_unmet)
 
 
 def _confirmed(made: Plan, args: argparse.Namespace) -> bool:
@@ -152,7 +161,8 @@ def _print(done: Applied, args: argparse.Namespace) -> None:
     if args.json:
         from numatune.views import plan_json
 
-        say_json(plan_json.report(done.plan, done.outcomes, done.run, back))
+        until = done.waiting.until if done.waiting else None
+        say_json(plan_json.report(done.plan, done.outcomes, done.run, taken_back_by=back, confirm_until=until))
         return
     from numatune.cli.terminal import style
     from numatune.views import plan_text

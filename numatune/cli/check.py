@@ -57,7 +57,7 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
     )
     options.add_differences_ok(parser)
     options.add_wait(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, with_profile="numatune drift")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,6 +65,7 @@ def run(args: argparse.Namespace) -> int:
     from numatune import api
     from numatune.cli.output import remark
 
+    api.need_own(args.root, live=args.root_is_live)
     outputs = api.Outputs(syslog=args.syslog, log=args.log, textfile=args.textfile or "", notify=args.notify)
     asked = bool(args.json or args.verbose)
     host = api.open_host(args.root, live=args.root_is_live) if args.repair else None
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     checked = api.check(reader, outputs, repair=host, wait=args.wait, delay=args.delay_up_to, whole=asked)
     if checked is None:
         if asked:
-            remark("numatune: another check is going on")
+            remark("numatune: another check is going on, or nothing is left to check")
         return 0
     for trouble in checked.troubles:
         remark(f"numatune: {trouble}")

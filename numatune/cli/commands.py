@@ -19,6 +19,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "check": ("check", "the drift check for cron: quiet when clean, one at a time"),
         "verify": ("verify", "a second opinion: test the host against the wanted values"),
         "explain": ("explain", "what a setting is, why it is wanted, what it holds here"),
+        "export": ("export", "a profile as plain files, a script or a playbook"),
+        "compare": ("compare", "where two hosts, or captures of them, differ"),
         "history": ("history", "the runs that changed this host"),
         "capture": ("capture", "this host or another as a file, for --root"),
     },
@@ -36,6 +38,9 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "rollback": ("rollback", "give back what was there before"),
         "hold": ("hold", "leave settings as they are for a while"),
         "unhold": ("hold", "end a hold"),
+    },
+    "Help": {
+        "completion": ("completion", "a script by which a shell completes command lines"),
     },
 }
 

@@ -15,6 +15,9 @@ Examples
   numatune explain vm.zone_reclaim_mode    a kernel parameter
   numatune explain irq:0000:41:00.0/1      a row of the applied profile
   numatune explain irq                     a section of the profile
+  numatune explain thp.khugepaged.defrag   a key of one
+  numatune explain iommu=pt                a parameter of the kernel at boot
+  numatune explain unchangeable            a word of a plan
   numatune explain thp:enabled --profile mine.yaml
       as another profile wants it"""
 
@@ -28,7 +31,12 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
         "and what it holds here against what the applied profile wants. Changes nothing, needs no root.",
         epilog=_EXAMPLES,
     )
-    parser.add_argument("what", nargs="+", metavar="ID|SETTING", help="an id of a plan, a kernel parameter, a section")
+    parser.add_argument(
+        "what",
+        nargs="+",
+        metavar="ID|SETTING",
+        help="an id or a word of a plan, a kernel parameter, a section, or a key",
+    )
     parser.add_argument(
         "--profile", action="append", default=[], dest="profiles", metavar="PROFILE", help="instead of the applied one"
     )

@@ -33,6 +33,7 @@ def run(args: argparse.Namespace) -> int:
     from numatune import api
     from numatune.cli.output import say, say_json
 
+    api.need_own(args.root, live=args.root_is_live)
     found = api.history(api.open_reader(args.root, live=args.root_is_live), args.number)
     if args.json:
         from numatune.views import history_json

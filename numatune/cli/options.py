@@ -16,7 +16,7 @@ SYMBOLS = """\
 Symbols
   ~ change              ! differs and stays so      ✓ as wanted
   + create              ≈ clamped by the kernel     … in force later
-  - delete              ✗ denied or failed          · the kernel owns it
+  - delete              ✗ denied, failed, unmet          · the kernel owns it
   ↻ restart, reboot     ? not on this kernel        ○ does not apply here
   ↩ give back"""
 
@@ -30,6 +30,17 @@ def add_profiles(parser: argparse.ArgumentParser, *, needed: bool = True) -> Non
         help="a path, or a name in /etc/numatune/profiles or among the shipped; later ones win",
     )
     add_variables(parser)
+
+
+def add_launch_profile(parser: argparse._ActionsContainer) -> None:
+    """``--profile PROFILE``, of commands that ask where workers belong."""
+    parser.add_argument(
+        "--profile",
+        action="append",
+        default=[],
+        metavar="PROFILE",
+        help="take `launch:` of this profile, instead of what is applied here",
+    )
 
 
 def add_variables(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +59,14 @@ def add_sections(parser: argparse.ArgumentParser) -> None:
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """Which sections of the profile, and what of them is let through."""
     add_sections(parser)
+    add_leaves(parser)
+    parser.add_argument(
+        "--retry", action="store_true", help="try again what an earlier apply learned to be out of reach"
+    )
+
+
+def add_leaves(parser: argparse.ArgumentParser) -> None:
+    """``--allow-disruption --allow-unsafe ID --allow-debugfs``: what is let through."""
     parser.add_argument(
         "--allow-disruption", action="store_true", help="let in what stalls, cuts or kills running work"
     )
@@ -60,9 +79,6 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         dest="allow_unsafe",
         const="debugfs",
         help="write what lies in debugfs, where the kernel checks nothing",
-    )
-    parser.add_argument(
-        "--retry", action="store_true", help="try again what an earlier apply learned to be out of reach"
     )
 
 
@@ -129,6 +145,7 @@ def request(args: argparse.Namespace) -> Request:
         add=args.add,
         keep_released=args.keep_released,
         on_error=getattr(args, "on_error", None),
+        on_unmet=getattr(args, "on_unmet", None),
         persist=args.persist,
     )
 

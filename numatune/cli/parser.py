@@ -24,7 +24,7 @@ DEFAULTS: dict[str, object] = {"root": "/", "root_is_live": False, "json": False
 
 _INTRO = "NUMA tuning for inference hosts: a profile says how a host should be."
 
-_EXAMPLES = """\
+EXAMPLES = """\
 Examples
   numatune topology                       what is in this host, on which node
   numatune plan llm-inference             what that profile would change here
@@ -41,7 +41,10 @@ numatune COMMAND --help tells more about one command."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises UsageError instead of exiting, keeps examples as they are written, takes no abbreviated options."""
+    """Raises UsageError instead of exiting, keeps examples as they are written, takes no abbreviated options.
+
+    Its default `with_profile` is the command for who names a profile where none is taken.
+    """
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", HelpFormatter)
@@ -57,6 +60,25 @@ class Parser(argparse.ArgumentParser):
 
         raise UsageError("", message, hint=f"{self.prog} --help")
 
+    @override
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does it, but what is left over is told by the branch that could not use it."""
+        found, left = super().parse_known_args(args, namespace)
+        if left:
+            from numatune.errors import UsageError
+
+            hint = self._meant(left) or f"{self.prog} --help"
+            raise UsageError("", f"unrecognized arguments: {' '.join(left)}", hint=hint)
+        return found, left
+
+    def _meant(self, left: Sequence[str]) -> str:
+        """The hint for a profile that has to be named in another way here, "" where none is among what is left over."""
+        from numatune.profile import lookup
+
+        way = "--profile" if "--profile" in self._option_string_actions else self.get_default("with_profile")
+        profile = next((word for word in left if lookup.names_one(word)), "")
+        return f"did you mean {way} {profile}?" if way and profile else ""
+
 
 class _TopParser(Parser):
     """Whose help comes from the table of commands, so that it needs none of their modules."""
@@ -69,11 +91,30 @@ class _TopParser(Parser):
             lines += [title, *(f"  {name:{width}}  {text}" for name, (_, text) in group.items()), ""]
         lines += ["Options, before or after the command"]
         lines += [f"  {', '.join(action.option_strings):20} {action.help}" for action in self._actions if action.help]
-        return "\n".join([*lines, "", _EXAMPLES, ""])
+        return "\n".join([*lines, "", EXAMPLES, ""])
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The command line as a namespace whose `run` does the work. Raises UsageError; --help and --version exit."""
+    top, common = _top()
+    name = named(argv)
+    if name is None:
+        top.parse_args(argv)  # --help, --version, or an option that is wrong
+        top.error(f"no command; there are {', '.join(COMMANDS)}")
+    if name not in COMMANDS:
+        top.error(f"no command {name!r}; {_suggestion(name)}")
+    _grow(top, common, name)
+    return top.parse_args(argv, argparse.Namespace(**DEFAULTS))
+
+
+def grown(*names: str) -> argparse.ArgumentParser:
+    """The parser with these commands' branches, for what describes the command line: completion, manual pages."""
+    top, common = _top()
+    _grow(top, common, *names)
+    return top
+
+
+def _top() -> tuple[_TopParser, argparse.ArgumentParser]:
     common = _common_options()
     top = _TopParser(
         prog="numatune",
@@ -81,15 +122,13 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         usage="numatune [--root DIR|TAR [--root-is-live]] [--json] [--no-color] [-v]\n                COMMAND ...",
     )
     top.add_argument("--version", action="version", version=_version(), help="print the version and exit")
-    name = named(argv)
-    if name is None:
-        top.parse_args(argv)  # --help, --version, or an option that is wrong
-        top.error(f"no command; there are {', '.join(COMMANDS)}")
-    if name not in COMMANDS:
-        top.error(f"no command {name!r}; {_suggestion(name)}")
+    return top, common
+
+
+def _grow(top: argparse.ArgumentParser, common: argparse.ArgumentParser, *names: str) -> None:
     commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser, prog="numatune")
-    import_module(f"numatune.cli.{COMMANDS[name][0]}").add(commands, common)
-    return top.parse_args(argv, argparse.Namespace(**DEFAULTS))
+    for module in dict.fromkeys(COMMANDS[name][0] for name in names):
+        import_module(f"numatune.cli.{module}").add(commands, common)
 
 
 def _common_options() -> argparse.ArgumentParser:
@@ -106,10 +145,9 @@ def _common_options() -> argparse.ArgumentParser:
 
 
 def _suggestion(name: str) -> str:
-    from difflib import get_close_matches
+    from numatune.errors import did_you_mean
 
-    close = get_close_matches(name, COMMANDS, 1)
-    return f"did you mean {close[0]}?" if close else f"there are {', '.join(COMMANDS)}"
+    return did_you_mean(name, COMMANDS) or f"there are {', '.join(COMMANDS)}"
 
 
 def _version() -> str:

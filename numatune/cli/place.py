@@ -35,13 +35,7 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ranks", type=options.count, metavar="N", help="how many; default: one for each visible device"
     )
-    parser.add_argument(
-        "--profile",
-        action="append",
-        default=[],
-        metavar="PROFILE",
-        help="take `launch:` of this profile, instead of what is applied here",
-    )
+    options.add_launch_profile(parser)
     options.add_variables(parser)
     parser.add_argument("--allowed-cpus", metavar="LIST", help="instead of this process's affinity")
     parser.add_argument("--allowed-mems", metavar="LIST", help="instead of this process's cpuset")

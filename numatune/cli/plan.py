@@ -83,6 +83,6 @@ def show(args: argparse.Namespace) -> int:
         from numatune.views import plan_text
 
         again = f"--plan {out}" if out else options.again(args)
-        captured = args.root != "/" and not args.root_is_live
+        captured = "" if args.root == "/" or args.root_is_live else args.root
         say(plan_text.plan(made, style(args), again=again, captured=captured, verbose=args.verbose))
     return options.exit_code(differences(made.rows), args)

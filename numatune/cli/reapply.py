@@ -43,7 +43,7 @@ def add(commands: Commands, common: argparse.ArgumentParser) -> None:
     )
     options.add_differences_ok(parser)
     options.add_wait(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, with_profile="numatune apply")
 
 
 def run(args: argparse.Namespace) -> int:

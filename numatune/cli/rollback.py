@@ -48,12 +48,13 @@ def run(args: argparse.Namespace) -> int:
     from numatune.cli.output import remark
 
     if args.check:
+        api.need_own(args.root, live=args.root_is_live)
         reader = api.open_reader(args.root, live=args.root_is_live)
         made = api.proposal(reader, since=args.since, every=args.all)
         _print(made, args)
         return options.exit_code(len(made.spared), args)
-    options.need_consent(args)
     host = api.open_host(args.root, live=args.root_is_live)
+    options.need_consent(args)
     from numatune.cli.progress import progress
 
     with progress() as tell:

@@ -192,12 +192,10 @@ def _told_engine(asked: Asked, at: Scene, policy: Policy, made: Placement) -> To
 
 
 def _tell(asked: Asked, made: Placement, told: Told | None) -> None:
-    from numatune.views.placement_text import step_line
-
     every = "--explain" in asked.flags
     for step in (*made.steps, *(told.steps if told else ())):
         if step.warns or every:
-            _line(asked, step_line(step))
+            _line(asked, step.line)
     if "--verbose" in asked.flags:
         _line(asked, f"CPUs {made.cpus}, memory {made.memory.mode} {made.memory.nodes}".rstrip())
 

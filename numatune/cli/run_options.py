@@ -26,6 +26,7 @@ POLICY: dict[str, tuple[str, str, str]] = {
     "--on-unknown": ("on_unknown", "WORD", "a device whose node nobody knows: warn (default) or fail"),
     "--env": ("env", "NAME=VALUE", "set it unless it is set; `cores` and `cpus` are counts"),
     "--cgroup": ("cgroup", "PATH", "join this control group first"),
+    "--shm": ("shm", "WORD", "new files of /dev/shm, in a container: keep (default), interleave, interleave:NODES"),
     "--thp": ("thp", "WORD", "transparent hugepages: keep (default), madvise, never"),
 }
 """Options that are words of a policy."""

@@ -73,6 +73,7 @@ class Asking:
     def __init__(self, host: TestinfraHost) -> None:
         self._host = host
         self.once = cache(self.file)
+        self.run_once = cache(self.run)
         self._exists = cache(host.exists)
 
     def file(self, path: str) -> Answer:

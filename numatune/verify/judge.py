@@ -20,11 +20,12 @@ from numatune.settings.targets import (
     MountOption,
     Nothing,
     OwnedFile,
+    Trait,
     UnitProperty,
     UnitState,
 )
 from numatune.verify.asking import Answer, Asking
-from numatune.verify.kinds import cgroups, files, interrupts, modules, mounts, owned, pools, units
+from numatune.verify.kinds import cgroups, files, interrupts, modules, mounts, owned, pools, traits, units
 from numatune.verify.verdict import Verdict, verdict
 
 
@@ -47,6 +48,8 @@ def _ask(setting: Setting, ask: Asking) -> Verdict:  # noqa: C901, PLR0911, PLR0
             return files.kernel_file(setting, target, ask)
         case Fact() as target:
             return files.fact(setting, target, ask)
+        case Trait() as target:
+            return traits.trait(setting, target, ask)
         case IrqAffinity() as target:
             return interrupts.interrupt(setting, target, ask)
         case HugepagePool() as target:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
-from numatune.settings.codecs import Int, meets, shown
+from numatune.settings.codecs import Bounded, meets, shown
 from numatune.settings.model import Setting, SettingId
 from numatune.settings.plan import Status
 from numatune.verify.asking import Answer, Asking
@@ -89,6 +89,6 @@ def told(setting: Setting, said: Verdict) -> str:
 def _asked(setting: Setting) -> str | None:
     """What is wanted, with its operator: ``>= 2097152``."""
     text = shown(setting.codec, setting.want)
-    if isinstance(setting.codec, Int) and setting.codec.op != "=" and text is not None:
+    if isinstance(setting.codec, Bounded) and setting.codec.op != "=" and text is not None:
         return f"{setting.codec.op} {text}"
     return text

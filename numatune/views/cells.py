@@ -7,10 +7,10 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 
 from numatune.cpus import CpuSet
-from numatune.settings.codecs import CpuList
+from numatune.settings.codecs import Cmdline, CpuList
 from numatune.settings.model import SettingId
 from numatune.settings.plan import Action, Change, Outcome, Status
-from numatune.settings.targets import Fact, OwnedFile
+from numatune.settings.targets import OwnedFile
 from numatune.views.style import Segment
 from numatune.views.values import asked, current, held
 
@@ -39,7 +39,7 @@ def planned(group: Sequence[Change]) -> Cell:
 def done(group: Sequence[Change], outcomes: Mapping[SettingId, Outcome]) -> Cell:
     """What was there, and what is now: ``60 → 10``; ``0 → 300 (wanted 512)``."""
     first = outcomes[group[0].setting.id]
-    if first.status is Status.NOT_APPLICABLE or isinstance(group[0].setting.target, Fact):
+    if first.status is Status.NOT_APPLICABLE or isinstance(group[0].setting.codec, Cmdline):
         return ()
     pairs = [(change, outcomes[change.setting.id]) for change in group]
     before = _span(group, (held(change, outcome.before) for change, outcome in pairs))
@@ -52,8 +52,8 @@ def done(group: Sequence[Change], outcomes: Mapping[SettingId, Outcome]) -> Cell
 
 
 def _left(change: Change, have: str | None, want: str | None) -> Cell:
-    """Of what stays as it is. A fact is told by its name and its status."""
-    if change.status is Status.NOT_APPLICABLE or isinstance(change.setting.target, Fact):
+    """Of what stays as it is. A parameter of the command line is told by its name and its status."""
+    if change.status is Status.NOT_APPLICABLE or isinstance(change.setting.codec, Cmdline):
         return ()
     if change.status is Status.OK or (change.status is Status.PENDING and have is not None):
         return ((have or "", ()),)
@@ -65,7 +65,16 @@ def _left(change: Change, have: str | None, want: str | None) -> Cell:
 def _arrow(before: str | None, after: str | None) -> Cell:
     if before == after and (after or "").startswith(_WITHIN):  # each member of a family moves, all within one set
         return (after or "none", ("bold",)), (", shared out anew", ("dim",))
-    return (before or "none", ()), (" → ", ("dim",)), (after or "none", ("bold",))
+    return (before or "none", ()), (" → ", ("dim",)), (after or "none", ("bold",)), *_same_set(before, after)
+
+
+def _same_set(before: str | None, after: str | None) -> Cell:
+    """Of a family that keeps its CPUs: all ran on the whole set and now each gets a part of it, or the reverse."""
+    if before is not None and after == f"{_WITHIN}{before}":
+        return ((", shared out", ("dim",)),)
+    if after is not None and before == f"{_WITHIN}{after}":
+        return ((", each on all", ("dim",)),)
+    return ()
 
 
 def _span(group: Sequence[Change], values: Iterable[str | None]) -> str | None:

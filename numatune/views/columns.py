@@ -19,7 +19,7 @@ def columns(head: Sequence[str], rows: Sequence[Sequence[str]], style: Style, *,
     indent = 2 + sum(widths[:-1]) + len(_GAP) * (len(kept) - 1)
     lines = [style.paint(_line(heads, heads, widths, numbers), "dim")]
     for row in cells:
-        first, *rest = _wrapped(row[-1], style.width - indent) or [""]
+        first, *rest = wrapped(row[-1], style.width - indent) or [""]
         lines.append(_line([*row[:-1], first], heads, widths, numbers))
         lines += [" " * indent + piece for piece in rest]
     return lines
@@ -33,11 +33,11 @@ def _line(cells: Sequence[str], heads: Sequence[str], widths: Sequence[int], num
     return ("  " + _GAP.join(pieces)).rstrip()
 
 
-def _wrapped(text: str, room: int) -> list[str]:
+def wrapped(text: str, room: int) -> list[str]:
     """Pieces of a list that end at its commas or blanks."""
     lines: list[str] = []
     for piece in text.replace(",", ",\0").replace(" ", " \0").split("\0"):
-        if lines and len(lines[-1]) + len(piece.rstrip()) <= max(room, 20):
+        if lines and len(lines[-1]) + len(piece.rstrip()) <= max(room, 12):
             lines[-1] += piece
         else:
             lines.append(piece)

@@ -24,6 +24,7 @@ def _rank(made: Placement) -> dict[str, Any]:
         "cpus": str(made.cpus),
         "bound": made.bound,
         "memory": {"mode": made.memory.mode, "nodes": str(made.memory.nodes)},
+        "shm": str(made.shm) or None,
         "nics": list(made.nics),
         "env": dict(made.env),
         "steps": [

@@ -44,7 +44,7 @@ def _cells(one: Proof) -> tuple[str, ...]:
         _several({str(thread.cpus) for thread in one.threads}),
         "" if wanted is None else f"{wanted.memory.mode} {wanted.memory.nodes}".rstrip(),
         _several({f"{thread.policy} {thread.nodes}".rstrip() for thread in one.threads if thread.policy}),
-        " ".join(f"{node}:{_size(kib)}" for node, kib in sorted(one.kib.items())),
+        " ".join(f"{node}:{size(kib)}" for node, kib in sorted(one.kib.items())),
         "" if one.remote is None else f"{one.remote:.1%}",
         one.unreadable or ("differs" if one.differences else "as wanted" if wanted else "not started by numatune"),
     )
@@ -54,7 +54,8 @@ def _several(texts: set[str]) -> str:
     return min(texts) if len(texts) == 1 else f"{len(texts)} kinds" if texts else ""
 
 
-def _size(kib: int) -> str:
+def size(kib: int) -> str:
+    """``5K``, ``15M``, ``1.2G``."""
     return f"{kib / _KIB / _KIB:.1f}G" if kib >= _KIB * _KIB else f"{kib / _KIB:.0f}M" if kib >= _KIB else f"{kib}K"
 
 
@@ -81,13 +82,14 @@ def _process(one: Proof) -> dict[str, Any]:
             }
             for thread in one.threads
         ],
-        "kib": _by_node(one.kib),
-        "others_kib": _by_node(one.others_kib),
+        "kib": by_node(one.kib),
+        "others_kib": by_node(one.others_kib),
         "remote": one.remote,
         "unreadable": one.unreadable,
         "differences": list(one.differences),
     }
 
 
-def _by_node(kib: Mapping[int, int]) -> dict[str, int]:
+def by_node(kib: Mapping[int, int]) -> dict[str, int]:
+    """For JSON, whose names are texts."""
     return {str(node): amount for node, amount in sorted(kib.items())}

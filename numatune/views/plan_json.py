@@ -28,14 +28,20 @@ def plan(made: Plan) -> Json:
 
 
 def report(
-    made: Plan, outcomes: Mapping[SettingId, Outcome], run: int | None, taken_back_by: int | None = None
+    made: Plan,
+    outcomes: Mapping[SettingId, Outcome],
+    run: int | None,
+    *,
+    taken_back_by: int | None = None,
+    confirm_until: str | None = None,
 ) -> Json:
     """What was done: the rows of the plan with what came of them. `run`: None when nothing was written.
 
     taken_back_by  the rollback that undid all of it, because a write was refused
+    confirm_until  when the run is taken back unless it is confirmed; None: nothing waits
     """
     rows = [row(change, outcomes.get(change.setting.id)) for change in made.rows]
-    runs = {"run": run, "taken_back_by": taken_back_by}
+    runs = {"run": run, "taken_back_by": taken_back_by, "confirm_until": confirm_until}
     return {**_head(made), **runs, "settings": rows, "summary": summary(made.rows, outcomes)}
 
 
@@ -55,6 +61,8 @@ def row(change: Change, outcome: Outcome | None = None) -> Json:
         "reason": change.reason,
         "held": change.held,
         "impact": change.impact.value,
+        "note": setting.note,
+        "undo": setting.undo,
         "restart_needed": list(change.restart_needed),
         "not_reached": list(change.seen.not_reached),
         "optional": setting.optional,

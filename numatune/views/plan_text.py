@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,19 +21,17 @@ _LAST = {Status.OK.value: 1, Status.UNCHANGEABLE.value: 2, Status.NOT_APPLICABLE
 _LONG_ROOT = 32
 
 
-def plan(made: Plan, style: Style, *, again: str = "", captured: bool = False, verbose: bool = False) -> str:
+def plan(made: Plan, style: Style, *, again: str = "", captured: str = "", verbose: bool = False) -> str:
     """What would be done. `again`: the words after ``numatune apply`` that would carry this plan out; "": not told.
 
-    captured  the host is elsewhere
+    captured  the tree that was given for a host elsewhere
     """
     lines = [
         *_head("Plan", made.profiles, made.host, style),
         *_notes(made, style),
         *table(rows(made.rows, verbose=verbose), style, verbose=verbose),
     ]
-    return "\n".join(
-        [*lines, "", *_summary(made, style), *(_next(made, style, again, captured=captured) if again else ())]
-    )
+    return "\n".join([*lines, "", *_summary(made, style), *(_next(made, style, again, captured) if again else ())])
 
 
 def report(  # noqa: PLR0913  # a report tells what became of a plan, and of its run
@@ -107,7 +107,7 @@ def _kind(change: Change) -> str:
     return "held back" if change.status is Status.DRIFTED else change.status.value
 
 
-def _next(made: Plan, style: Style, again: str, *, captured: bool) -> list[str]:
+def _next(made: Plan, style: Style, again: str, captured: str) -> list[str]:
     if all(change.held or change.status in AS_WANTED for change in made.rows):
         return ["Nothing to do."]
     held_back = [change for change in made.rows if _is_held_back(change)]
@@ -118,14 +118,21 @@ def _next(made: Plan, style: Style, again: str, *, captured: bool) -> list[str]:
     if any(change.impact is Impact.DISRUPTS and not change.seen.unsafe for change in held_back):
         command = f"sudo numatune apply {again} --allow-disruption"
         lines += _command("Let in what disrupts running work with:", command, style)
-    for change in held_back:
-        if change.seen.unsafe:
-            command = f"sudo numatune apply {again} --allow-unsafe {change.setting.id}"
-            lines += _command("Write it all the same with:", command, style)
+    if unsafe := [change.setting.id for change in held_back if change.seen.unsafe]:
+        words = " ".join(f"--allow-unsafe {sid}" for sid in unsafe)
+        what = "it" if len(unsafe) == 1 else "them"
+        lines += _command(f"Write {what} all the same with:", f"sudo numatune apply {again} {words}", style)
     stuck = [change for change in made.rows if change not in held_back and _is_stuck(change)]
     if stuck:
-        lines += _command("More on what cannot be changed:", f"numatune explain {stuck[0].setting.id}", style)
+        lines += _command("More on what cannot be changed:", _explain(stuck[0], again, captured), style)
     return lines
+
+
+def _explain(change: Change, again: str, captured: str) -> str:
+    """The command that tells of a row, on the host and by the profiles that this plan is of."""
+    root = f" --root {shlex.quote(captured)}" if captured else ""
+    profiles = itertools.takewhile(lambda word: not word.startswith("-"), again.split())
+    return f"numatune{root} explain {change.setting.id}{''.join(f' --profile {name}' for name in profiles)}"
 
 
 def _is_held_back(change: Change) -> bool:
@@ -144,10 +151,11 @@ def _command(text: str, command: str, style: Style) -> list[str]:
 
 
 def _results(changes: Iterable[Change], outcomes: Mapping[SettingId, Outcome], style: Style) -> list[str]:
-    changed = sum(outcome.changed for outcome in outcomes.values())
+    changed = 0  # rows: what the kernel has moved beside one is told there
     kinds: Counter[str] = Counter()
     for change in changes:
         outcome = outcomes.get(change.setting.id)
+        changed += bool(outcome and outcome.changed)
         status = outcome.status if outcome else change.status
         kinds[_kind(change) if status is Status.DRIFTED and change.action is Action.NONE else status.value] += 1
     parts = [style.paint(f"{changed} changed", "bold")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from numatune.settings.codecs import Int, shown
+from numatune.settings.codecs import Bounded, shown
 from numatune.settings.model import Setting
 from numatune.settings.targets import Nothing
 from numatune.views.style import Style
@@ -37,7 +37,7 @@ def wanted(settings: Sequence[Setting], style: Style) -> str:
 def value(setting: Setting) -> str:
     """What is wanted, with its operator."""
     text = shown(setting.codec, setting.want) or ""
-    operator = setting.codec.op if isinstance(setting.codec, Int) else "="
+    operator = setting.codec.op if isinstance(setting.codec, Bounded) else "="
     return text if operator == "=" else f"{operator} {text}"
 
 

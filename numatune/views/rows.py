@@ -24,6 +24,7 @@ _STATUSES: dict[Status, Segment] = {
     Status.CLAMPED: ("≈", ("yellow",)),
     Status.FAILED: ("✗", ("red",)),
     Status.REBOOT: ("↻", ("magenta",)),
+    Status.UNMET: ("✗", ("red",)),
     Status.NOT_APPLICABLE: ("○", ("dim",)),
 }
 
@@ -70,6 +71,8 @@ def rows(
         if setting.family and not verbose:
             reason = outcome.reason if outcome else change.reason
             key = (setting.section, setting.family, status, change.action, change.impact, reason, change.held)
+        elif status is Status.NOT_APPLICABLE and not verbose:
+            key = (setting.section, status, change.reason, change.held)
         made.setdefault(key, []).append(change)
     return [_row(group, outcomes or {}, verbose=verbose) for group in made.values()]
 
@@ -86,8 +89,9 @@ def _row(group: list[Change], outcomes: Mapping[SettingId, Outcome], *, verbose:
     outcome = outcomes.get(setting.id)
     status = outcome.status if outcome else change.status
     reason = change.held or (outcome.reason if outcome else change.reason)
-    because = setting.why if verbose or not (outcome or (reason and change.action is Action.NONE)) else ""
-    told = [reason, because]
+    because_of_reason = outcome or (reason and change.action is Action.NONE)
+    because = setting.why if verbose or status is Status.UNMET or not because_of_reason else ""
+    told = [reason, *_also(group), because]
     if verbose and setting.source:
         told.append(f"[{setting.source}]")
     return Row(
@@ -105,12 +109,22 @@ def _row(group: list[Change], outcomes: Mapping[SettingId, Outcome], *, verbose:
     )
 
 
+def _also(group: list[Change]) -> list[str]:
+    """What is of no family and does not apply for the same reason as the first: ``also epp, cpuidle``."""
+    setting, others = group[0].setting, group[1:]
+    if setting.family or not others:
+        return []
+    return [f"also {', '.join(below_section(change.setting.id, setting.section) for change in others)}"]
+
+
 def _name(group: list[Change]) -> str:
-    """``vm.swappiness``; ``0000:41:00.0/1 eth0-rx-1``; of a family ``0000:41:00.0 eth0-rx (32)``."""
+    """``vm.swappiness``; ``0000:41:00.0/1 eth0-rx-1``; of a family ``0000:41:00.0 eth0-rx (32)``; ``governor (+2)``."""
     setting = group[0].setting
     labels = [change.setting.target.label for change in group if isinstance(change.setting.target, IrqAffinity)]
     if len(group) == 1:
         return " ".join(filter(None, (below_section(setting.id, setting.section), *labels)))
+    if not setting.family:
+        return f"{below_section(setting.id, setting.section)} (+{len(group) - 1})"
     common = os.path.commonprefix(labels).rstrip("-.:@ ")  # noqa: RUF071  # of names, no paths
     return " ".join(filter(None, (below_section(setting.family, setting.section), common, f"({len(group)})")))
 

@@ -60,7 +60,7 @@ def _tagged(piece: str, tag: Segment, style: Style) -> str:
 
 
 def _fit(row: Row, style: Style, *, whole: bool) -> Row:
-    """The row in the characters of this terminal, long values cut in the middle unless all of them is asked for."""
+    """The row in the characters of this terminal, long values cut short unless all of them is asked for."""
     most = max(12, style.width // 4)
     value = tuple((style.spell(text if whole else _cut(text, most)), paints) for text, paints in row.value)
     return dataclasses.replace(
@@ -74,7 +74,20 @@ def _fit(row: Row, style: Style, *, whole: bool) -> Row:
 
 
 def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most // 2]}…{text[len(text) - (most - most // 2 - 1) :]}"
+    """As many of the first entries of a list as fit, and its last: a part of one would read as another number.
+
+    What has no entries is cut in its middle.
+    """
+    if len(text) <= most:
+        return text
+    separator = "," if "," in text else " "
+    *entries, last = text.split(separator)
+    for end in (f"{separator}{last}", ""):
+        for count in range(len(entries), 0, -1):
+            cut = f"{separator.join(entries[:count])}{separator}…{end}"
+            if len(cut) <= most:
+                return cut
+    return f"{text[: most // 2]}…{text[len(text) - (most - most // 2 - 1) :]}"
 
 
 def _length(segments: Sequence[Segment]) -> int:

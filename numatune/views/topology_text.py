@@ -9,9 +9,13 @@ from numatune.topology.model import Device, DeviceKind, Interrupt, Pool, Resolve
 from numatune.views.columns import columns
 from numatune.views.distances import distances
 from numatune.views.folding import label, same_nodes
+from numatune.views.pci import identity, shown
+from numatune.views.places_text import packages, places
+from numatune.views.sets import short
+from numatune.views.sizes import memory, page
 from numatune.views.style import PLAIN, Style, plural
+from numatune.views.summary import threads
 
-_GIB = 1 << 30
 _TITLE, _GLUE = 9, "\x1f"
 _TITLES: dict[DeviceKind, str] = {
     "accelerator": "Accelerators",
@@ -28,34 +32,19 @@ _BY: dict[ResolvedBy, str] = {
     "nvml": "NVML",
     "unknown": "",
 }
-_VENDORS = {
-    "1002": "AMD",
-    "1022": "AMD",
-    "10de": "NVIDIA",
-    "10ee": "Xilinx",
-    "1344": "Micron",
-    "144d": "Samsung",
-    "14e4": "Broadcom",
-    "15b3": "Mellanox",
-    "17db": "Cray",
-    "1af4": "virtio",
-    "1d0f": "Amazon",
-    "1da3": "Habana",
-    "1ae0": "Google",
-    "8086": "Intel",
-}
 
 
 def topology(found: Topology, style: Style = PLAIN, *, everything: bool = False, verbose: bool = False) -> str:
     """Text of a whole topology. `everything`: all PCI devices; `verbose`: also each interrupt."""
-    parts = [_host(found, style), _nodes(found, style), _distances(found, style), _access(found, style)]
+    parts = [_host(found, style), _nodes(found, style), places(found, shown(found, everything=everything), style)]
+    parts += [_distances(found, style), _access(found, style)]
     for kind, title in _TITLES.items():
         devices = [device for device in found.devices if device.kind == kind]
         if devices and (everything or kind != "other"):
             parts.append([style.paint(title, "bold"), *_devices(devices, found, style)])
-    shown = {device.address for device in found.devices if everything or device.kind != "other"}
     if verbose:
-        parts.append(_interrupts([irq for irq in found.interrupts if irq.device in shown], style))
+        listed = {device.address for device in shown(found, everything=everything)}
+        parts.append(_interrupts([irq for irq in found.interrupts if irq.device in listed], style))
     parts.append(list(_remarks(found, style, everything=everything)))
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
@@ -69,7 +58,6 @@ def _host(found: Topology, style: Style) -> list[str]:
     kernel = f"Linux {machine.kernel}" if machine.kernel else ""
     init = "systemd" if machine.systemd else ""
     lines = [("Host", [kernel, machine.arch, machine.distribution, virt, groups, init])]
-    threads = max((len(core.cpus) for core in cpus.cores), default=0)
     lines.append(
         (
             "CPUs",
@@ -77,7 +65,7 @@ def _host(found: Topology, style: Style) -> list[str]:
                 f"{len(cpus.online)} online: {cpus.online}",
                 plural(len(cpus.packages), "package") if cpus.packages else "",
                 plural(len(cpus.cores), "core") if cpus.cores else "",
-                f"{threads} threads a core" if threads > 1 else "",
+                threads(found),
                 plural(len(cpus.l3), "L3 cache") if cpus.l3 else "",
             ],
         )
@@ -99,7 +87,8 @@ def _nodes(found: Topology, style: Style) -> list[str]:
     if not found.nodes:
         return [style.paint("Nodes", "bold"), "  none: this kernel tells of no NUMA nodes"]
     sizes = sorted({size for node in found.nodes for size in node.hugepages})
-    head = ["node", "kind", "memory", "free", *(f"{_size(size)} pages" for size in sizes), "tier", "CPUs"]
+    inside = packages(found)
+    head = ["node", "kind", "pkg", "memory", "free", *(f"{page(size)} pages" for size in sizes), "tier", "CPUs"]
     rows = []
     for run in same_nodes(found.nodes):
         node = run[0]
@@ -107,14 +96,15 @@ def _nodes(found: Topology, style: Style) -> list[str]:
             [
                 label(run),
                 node.kind,
-                _memory(node.memory_bytes),
-                _memory(node.free_bytes),
+                inside[node.id],
+                memory(node.memory_bytes),
+                memory(node.free_bytes),
                 *(_pages(node.hugepages.get(size)) for size in sizes),
                 "" if node.tier is None else str(node.tier),
-                str(node.cpus),
+                short(node.cpus),
             ]
         )
-    right = ",".join(["memory", "free", "tier", *(f"{_size(size)} pages" for size in sizes)])
+    right = ",".join(["memory", "free", "tier", *(f"{page(size)} pages" for size in sizes)])
     return [style.paint("Nodes", "bold"), *columns(head, rows, style, right=right)]
 
 
@@ -146,7 +136,7 @@ def _devices(devices: Sequence[Device], found: Topology, style: Style) -> list[s
     rows = []
     for device in devices:
         node = "unknown" if device.resolved_node is None else str(device.resolved_node)
-        id_ = f"{_VENDORS.get(device.vendor, '')} {device.vendor}:{device.device}".strip()
+        id_ = identity(device)
         rows.append(
             [
                 device.address,
@@ -198,12 +188,6 @@ def _remarks(found: Topology, style: Style, *, everything: bool) -> Iterator[str
         yield style.paint(f"{plural(others, 'other PCI device')}: --all", "dim")
 
 
-def _memory(size: int | None) -> str:
-    if size is None:
-        return "?"
-    return f"{size / _GIB:.1f} GiB" if size else "0"
-
-
 def _pages(pool: Pool | None) -> str:
     if pool is None:
         return ""
@@ -212,14 +196,6 @@ def _pages(pool: Pool | None) -> str:
 
 def _figure(value: int | None, unit: str) -> str:
     return "" if value is None else f"{value} {unit}"
-
-
-def _size(kilobytes: int) -> str:
-    """2048 -> 2M."""
-    for shift, unit in ((20, "G"), (10, "M")):
-        if kilobytes >> shift and not kilobytes % (1 << shift):
-            return f"{kilobytes >> shift}{unit}"
-    return f"{kilobytes}k"
 
 
 def _set(held: CpuSet | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from numatune.settings.codecs import Int, shown
+from numatune.settings.codecs import Bounded, Int, shown
 from numatune.settings.model import Setting
 from numatune.settings.plan import Action, Change
 
@@ -12,7 +12,7 @@ from numatune.settings.plan import Action, Change
 def wanted(setting: Setting) -> str | None:
     """What the profile asks for, with its operator: ``>= 2097152``. None for a watched companion."""
     text = shown(setting.codec, setting.want)
-    if isinstance(setting.codec, Int) and setting.codec.op != "=" and text is not None:
+    if isinstance(setting.codec, Bounded) and setting.codec.op != "=" and text is not None:
         return f"{setting.codec.op} {text}"
     return text
 

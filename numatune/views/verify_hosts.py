@@ -17,10 +17,17 @@ Told = Mapping[str, Plan | NumatuneError]
 
 
 def text(told: Told, style: Style, *, again: str, verbose: bool = False) -> str:
-    """For people. `again`: the words after ``numatune`` that tell what apply would do, to be said on the host."""
-    parts = []
+    """For people. `again`: the words after ``numatune`` that tell what apply would do, to be said on the host.
+
+    What keeps several hosts from being asked alike (a mistake in the profile) is said once, below all of them.
+    """
+    alike: dict[object, list[str]] = {}
     for host, said in told.items():
-        parts += [style.paint(host, "bold", "cyan"), _section(said, style, again, verbose=verbose), ""]
+        alike.setdefault(host if isinstance(said, Plan) else (type(said), said.problems), []).append(host)
+    parts = []
+    for hosts in alike.values():
+        parts += [style.paint(host, "bold", "cyan") for host in hosts]
+        parts += [_section(told[hosts[0]], style, again, verbose=verbose), ""]
     return "\n".join([*parts, style.paint(_summary(told, style), "bold")])
 
 

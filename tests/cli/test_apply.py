@@ -9,6 +9,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from fakes import kills
 from fakes.commands import typed
 from fakes.kernel import FakeKernel  # noqa: TC002  # one import block reads better than two
 
@@ -19,10 +20,6 @@ from numatune.engine import lock, paths
 from numatune.views import plan_json
 
 SWAPPINESS, STAT = "/proc/sys/vm/swappiness", "/proc/sys/vm/stat_interval"
-
-
-class Killed(BaseException):
-    """What a kill looks like from inside: nothing catches it."""
 
 
 def state(folder: Path) -> dict[str, bytes]:
@@ -103,14 +100,9 @@ def test_on_error_rollback_is_all_or_nothing(kernel: FakeKernel) -> None:
 def test_a_run_that_was_cut_off_is_told_by_the_next_command_and_taken_back(kernel: FakeKernel) -> None:
     before = kernel.state()
 
-    def kill(moment: str, path: str) -> None:
-        if (moment, path) == ("after", STAT):
-            raise Killed
-
-    kernel.hook = kill
-    with pytest.raises(Killed):
+    with kills.at(kernel, "after", what=STAT) as one:
         typed("apply", "three.yaml", "--yes")
-    kernel.hook = lambda moment, path: None  # noqa: ARG005
+    assert one.died
     for command in (("history",), ("plan", "three.yaml"), ("explain", "vm.swappiness")):
         told = typed(*command)
         assert "run 1 (apply by " in told.err

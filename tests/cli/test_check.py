@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import signal
 import stat
+import subprocess
 import sys
 import syslog
 from collections.abc import Callable
@@ -16,6 +18,7 @@ import pytest
 from fakes.commands import Typed, typed
 from fakes.kernel import FakeKernel  # noqa: TC002  # one import block reads better than two
 
+import numatune
 from numatune import api
 from numatune.api import checking, outputs
 from numatune.engine import lock, paths
@@ -310,7 +313,7 @@ def test_one_at_a_time(move: Move):
     move()
     with lock.held(paths.check(), "check", 0):
         assert typed("check", "--textfile", "numatune.prom") == Typed(0, "", "", "")
-        assert typed("check", "-v").err == "numatune: another check is going on\n"
+        assert typed("check", "-v").err == "numatune: another check is going on, or nothing is left to check\n"
     assert not Path("numatune.prom").exists()
     assert typed("check").code == 2
 
@@ -347,6 +350,38 @@ def test_the_delay_is_a_part_of_what_was_asked_for(move: Move, monkeypatch: pyte
     assert all(0 <= seconds < 600 for seconds in slept)
     assert len(set(slept)) > 10
     assert max(slept) > 60
+
+
+def test_what_is_rolled_back_while_a_check_sleeps_is_not_told(
+    move: Move, said: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    move()
+    monkeypatch.setattr("time.sleep", lambda _: Path("state/applied.json").unlink())
+    words = ("check", "--delay-up-to", "10m", "--syslog", "--log", "log", "--textfile", "numatune.prom")
+    assert typed(*words) == Typed(0, "", "", "")
+    assert (said, Path("log").exists(), Path("numatune.prom").exists()) == ([], False, False)
+
+
+def test_a_check_that_wakes_up_after_numatune_has_gone_ends_quietly(tmp_path: Path):
+    shutil.copytree(Path(numatune.__file__).parent, tmp_path / "lib/numatune")
+    code = f"""
+import shutil, sys, time
+sys.path.insert(0, {str(tmp_path / "lib")!r})
+time.sleep = lambda _: shutil.rmtree({str(tmp_path / "lib")!r})
+from numatune.engine import paths
+paths.lock = lambda root="/": {str(tmp_path / "lock")!r}
+from numatune.cli.main import main
+sys.exit(main(["check", "--delay-up-to", "10m", "--log", {str(tmp_path / "log")!r}]))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        env={"NUMATUNE_STATE_DIR": str(tmp_path / "state")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    assert [path.name for path in tmp_path.iterdir()] == ["check.lock"]
 
 
 @pytest.mark.parametrize(

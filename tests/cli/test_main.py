@@ -58,6 +58,15 @@ def test_the_value_of_an_option_is_not_taken_for_the_command() -> None:
         ([], "no command"),
         (["--root"], "--root"),
         (["--nonsense"], "--nonsense"),
+        (["plan", "p", "--nonsense"], "(numatune plan --help)"),
+        (["place", "llm-inference"], "(did you mean --profile llm-inference?)"),
+        (["topology", "--all", "./mine.yaml"], "(did you mean --profile ./mine.yaml?)"),
+        (["place", "8"], "(numatune place --help)"),
+        (["place", "--nonsense=/x"], "(numatune place --help)"),
+        (["check", "llm-inference"], "(did you mean numatune drift llm-inference?)"),
+        (["check", "--profile", "llm-inference"], "(did you mean numatune drift llm-inference?)"),
+        (["reapply", "llm-inference"], "(did you mean numatune apply llm-inference?)"),
+        (["rollback", "llm-inference"], "(numatune rollback --help)"),
     ],
 )
 def test_a_wrong_command_line_is_64_and_says_what_is_wrong(argv: list[str], part: str) -> None:
@@ -68,7 +77,7 @@ def test_a_wrong_command_line_is_64_and_says_what_is_wrong(argv: list[str], part
 def test_64_reaches_the_shell_with_one_line_on_stderr() -> None:
     ran = run("plan", "--nonsense", "p")
     assert (ran.returncode, ran.stdout) == (64, "")
-    assert ran.stderr == "numatune: unrecognized arguments: --nonsense (numatune --help)\n"
+    assert ran.stderr == "numatune: unrecognized arguments: --nonsense (numatune plan --help)\n"
 
 
 @pytest.mark.parametrize(
@@ -193,3 +202,15 @@ def test_a_wait_that_would_never_end_is_no_wait(wait: str) -> None:
         done = typed(*command, f"--wait={wait}")
         assert done.code == 64
         assert "is no time to wait" in done.err
+
+
+@pytest.mark.parametrize(
+    "argv", [["check"], ["history"], ["rollback", "--check"], ["rollback"], ["apply", "llm-inference"]]
+)
+def test_what_a_captured_tree_does_not_tell_is_refused_and_nothing_written_to_it(
+    argv: list[str], tmp_path: Path
+) -> None:
+    told = typed("--root", str(tmp_path), *argv)
+    assert (told.code, told.out) == (64, "")
+    assert f"--root: {tmp_path} is a captured tree, which" in told.err
+    assert list(tmp_path.iterdir()) == []

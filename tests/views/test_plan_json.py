@@ -12,7 +12,15 @@ from numatune.settings.plan import Action, Change, Conflict, HostInfo, Observati
 from numatune.views import plan_json
 
 SCHEMA = json.loads(plan_json.schema())
-SETTING = sysctl("vm.min_free_kbytes", "2097152", codec=Int(">="), why="bursts", source=Source("my.yaml", 3))
+SETTING = sysctl(
+    "vm.min_free_kbytes",
+    "2097152",
+    codec=Int(">="),
+    why="bursts",
+    source=Source("my.yaml", 3),
+    note="stays",
+    undo="nearest",
+)
 SEEN = Observation("67584\n", effective="67584\n", conflicts=(Conflict("sysctl.d", "/etc/sysctl.d/9.conf:1", "1"),))
 PLAN = Plan(
     (ProfileInfo("a", "1", "h1"), ProfileInfo("b", "", "h2")),
@@ -49,6 +57,8 @@ def test_a_row_has_the_published_names_and_short_spellings() -> None:
         "reason": "",
         "held": "",
         "impact": "live",
+        "note": "stays",
+        "undo": "nearest",
         "restart_needed": [],
         "not_reached": [],
         "optional": None,
@@ -93,7 +103,7 @@ def test_a_report_tells_what_came_of_each_row() -> None:
     assert made["summary"]["changes"] == 1
 
 
-@pytest.mark.parametrize("key", ["status", "action", "impact"])
+@pytest.mark.parametrize("key", ["status", "action", "impact", "undo"])
 def test_the_schema_refuses_unknown_words(key: str) -> None:
     made = plan_json.plan(PLAN)
     made["settings"][0][key] = "sideways"

@@ -60,7 +60,7 @@ def test_notes_that_no_row_tells_stand_at_the_top() -> None:
 
 def test_a_host_without_numa_is_said() -> None:
     made = replace(plan(swappiness()), host=replace(HOST, nodes="", root="tree.tar"))
-    text = plan_text.plan(made, WIDE, again="p", captured=True)
+    text = plan_text.plan(made, WIDE, again="p", captured="host.tar.xz")
     assert "on tree.tar: Linux 6.18.1 x86_64, no NUMA nodes, CPUs 0-95" in text
     assert "Make it so on that host with: sudo numatune apply p" in text
 
@@ -152,7 +152,7 @@ def test_what_is_not_there_says_why_and_points_to_explain() -> None:
     row = change(sysctl("kernel.numa_balancing", "0"), None, Status.UNSUPPORTED, reason="this kernel has none")
     text = shown(row)
     assert "? kernel.numa_balancing  wanted 0  unsupported: this kernel has none" in text
-    assert text.endswith("numatune explain sysctl:kernel.numa_balancing")
+    assert text.endswith("numatune explain sysctl:kernel.numa_balancing --profile llm-inference")
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 140, 200])
@@ -228,3 +228,29 @@ def test_a_family_dealt_anew_within_one_set_does_not_read_as_no_change() -> None
     text = shown(interrupt(0, "2", "3\n"), interrupt(1, "3", "2\n"))
     assert "0000:41:00.0 eth0 (2)  in 2-3, shared out anew" in text
     assert "→" not in text
+
+
+def test_the_same_cpus_shared_out_or_no_longer_so_do_not_read_as_no_change() -> None:
+    row = "0000:41:00.0 eth0 (2)"
+    assert f"{row}  2-3 → in 2-3, shared out" in shown(interrupt(0, "2", "2-3\n"), interrupt(1, "3", "2-3\n"))
+    assert f"{row}  in 2-3 → 2-3, each on all" in shown(interrupt(0, "2-3", "2\n"), interrupt(1, "2-3", "3\n"))
+
+
+SCATTERED = "0-3,8-11,16-19,24-27,32-35,40-43"
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        (SCATTERED, "0-3,8-11,…,40-43"),
+        ("0-1,1024-1031,2048-2055", "0-1,…,2048-2055"),
+        ("0-1,10000000000000000,20000000000000000", "0-1,…"),
+        ("4096 131072 6291456 8388608", "4096 … 8388608"),
+        ("a-word-without-any-entry", "a-word-wit…any-entry"),
+        ("0-3,8-11,16-19", "0-3,8-11,16-19"),
+    ],
+)
+def test_a_long_value_is_cut_between_entries_and_the_cut_is_seen(text: str, cut: str) -> None:
+    value = change(sysctl("x.y", text), "0", Status.DRIFTED, Action.UPDATE)
+    assert f"~ x.y  0 → {cut}\n" in plan_text.plan(plan(value), Style(width=80), again="p")
+    assert f"0 → {text}\n" in plan_text.plan(plan(value), Style(width=80), again="p", verbose=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fakes.rows import change, sysctl
 
-from numatune.errors import HostError
+from numatune.errors import HostError, Problem, ProfileError
 from numatune.settings.plan import Action, HostInfo, Plan, ProfileInfo, Status
 from numatune.views import verify_hosts
 from numatune.views.style import PLAIN
@@ -43,6 +43,30 @@ def test_each_host_has_its_section_and_the_last_line_is_for_all() -> None:
         "",
         "3 hosts · 1 setting not as wanted · 1 could not be asked",
     ]
+
+
+def wrong(line: int) -> ProfileError:
+    return ProfileError((Problem(f"mine.yaml:{line}: sysctl", "no sysctl vm.swapiness is known"),))
+
+
+def test_what_is_wrong_with_the_profile_at_several_hosts_is_said_once() -> None:
+    told = {"ssh://a": wrong(3), "ssh://b": said("ssh://b", "10"), "ssh://c": wrong(3), "ssh://d": wrong(4)}
+    assert verify_hosts.text(told, PLAIN, again="").splitlines() == [
+        "ssh://a",
+        "ssh://c",
+        "Could not be asked: mine.yaml:3: sysctl: no sysctl vm.swapiness is known",
+        "",
+        "ssh://b",
+        "Verified: mine 2026.11 (01234567)",
+        "",
+        "As wanted · 1 ok",
+        "",
+        "ssh://d",
+        "Could not be asked: mine.yaml:4: sysctl: no sysctl vm.swapiness is known",
+        "",
+        "4 hosts · 3 could not be asked",
+    ]
+    assert [host["error"]["kind"] for host in verify_hosts.json(told)["hosts"] if host["error"]] == ["ProfileError"] * 3
 
 
 def test_the_last_line_says_no_more_than_is_known() -> None:

@@ -28,11 +28,12 @@ def kernel_file(setting: Setting, target: KernelFile, ask: Asking) -> Verdict:
 
 
 def fact(setting: Setting, target: Fact, ask: Asking) -> Verdict:
-    """Judge what only the boot loader can change."""
+    """Judge what only the boot loader can change, or nobody."""
     _, answer = ask.first(target.paths)
     if answer.text is None:
-        return unread(setting, answer)
-    status = Status.OK if holds(setting, answer.text) else Status.REBOOT
+        return unread(setting, answer, target.absent)
+    held = holds(setting, answer.text)
     if isinstance(setting.codec, Cmdline):
         answer = replace(answer, text=setting.codec.about(setting.want or "", answer.text))
-    return verdict(setting, status, answer)
+        return verdict(setting, Status.OK if held else Status.REBOOT, answer)
+    return fine(setting, answer) if held else verdict(setting, Status.UNMET, answer, target.cause)

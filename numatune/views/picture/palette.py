@@ -1,0 +1,65 @@
+"""The colours of a picture, light and dark, by name. Text on what it stands on has a contrast of 4.5 and more."""
+
+from __future__ import annotations
+
+COLOURS: dict[str, tuple[str, str]] = {
+    "paper": ("#ffffff", "#0d1117"),
+    "ink": ("#1f2328", "#e6edf3"),
+    "faint": ("#57606a", "#9da7b3"),
+    "line": ("#c4ccd4", "#3d444d"),
+    "strong": ("#8c959f", "#656c76"),
+    "package": ("#f3f5f7", "#151b23"),
+    "node": ("#ffffff", "#0d1117"),
+    "cluster": ("#e6eef8", "#172437"),
+    "core": ("#b9cfe8", "#2f4a6d"),
+    "cpu": ("#ffffff", "#0f1a2b"),
+    "isolated": ("#ffe9a8", "#4d3a05"),
+    "tickless": ("#fff7da", "#2e2810"),
+    "irq": ("#0a66c2", "#6cb2ff"),
+    "room": ("#e8eaed", "#21262d"),
+    "used": ("#7a8794", "#7d8793"),
+    "warning": ("#b42318", "#ff9b8f"),
+    "accelerator": ("#dcf3e2", "#12301c"),
+    "accelerator-line": ("#2f8a4c", "#3fa862"),
+    "nic": ("#dfeefb", "#11293f"),
+    "nic-line": ("#2a78b8", "#4a96d8"),
+    "infiniband": ("#efe6fb", "#291d41"),
+    "infiniband-line": ("#7a4fc0", "#9d7be0"),
+    "nvme": ("#fdecd9", "#3a240f"),
+    "nvme-line": ("#b5651d", "#d08a45"),
+    "other": ("#eceef0", "#1e242c"),
+    "other-line": ("#8c959f", "#656c76"),
+    "heat0": ("#eef6ee", "#16241a"),
+    "heat1": ("#fdf1cf", "#2f2a12"),
+    "heat2": ("#fbdca6", "#4a3512"),
+    "heat3": ("#f7bf85", "#663a14"),
+    "heat4": ("#f09f70", "#7d3a1a"),
+    "heat5": ("#e8835f", "#943a22"),
+}
+"""Name -> (light, dark)."""
+
+TEXT_ON: dict[str, tuple[str, ...]] = {
+    "ink": (
+        "paper",
+        "package",
+        "node",
+        "cluster",
+        "cpu",
+        "isolated",
+        "tickless",
+        "accelerator",
+        "nic",
+        "infiniband",
+        "nvme",
+        "other",
+        "heat0",
+        "heat1",
+        "heat2",
+        "heat3",
+        "heat4",
+        "heat5",
+    ),
+    "faint": ("paper", "package", "node", "cluster", "accelerator", "nic", "infiniband", "nvme", "other"),
+    "warning": ("node", "accelerator", "nic", "infiniband", "nvme", "other"),
+}
+"""Colour of letters -> what they stand on."""
