@@ -61,6 +61,18 @@ def test_the_previous_version_stays_and_older_ones_go(host: Host, wheelhouse: Pa
     assert f"numatune {numatune.__version__} " in host.guest.run(LINK, "--version")
 
 
+def test_a_failed_apply_tells_the_way_back_to_the_version_before(host: Host, wheelhouse: Path) -> None:
+    first = current(host)
+    (host.folder / "site.yaml").write_text("name: site\nsysctl: {vm.swapiness: 1}\n")
+    files = {"profiles": ["site"], "profile_files": ["/mnt/play/site.yaml"]}
+    failure = host.role(code=2, wheelhouse=rebuilt(host, wheelhouse, "second"), **files).failure
+    assert current(host) != first
+    back = f"ln -sfn versions/{first} {PREFIX}/current"
+    assert failure.endswith(back)
+    host.guest.run("sh", "-c", back)
+    assert current(host) == first
+
+
 def test_an_archive_is_the_same_as_its_folder(host: Host, wheelhouse: Path) -> None:
     shutil.copyfile(wheelhouse, host.folder / "set.tar")
     assert not install(host, wheelhouse="/mnt/play/set.tar").changed

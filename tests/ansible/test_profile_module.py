@@ -33,6 +33,8 @@ ROW = {
     "reason": "",
     "held": "",
     "impact": "live",
+    "note": "",
+    "undo": "exact",
     "restart_needed": [],
     "optional": None,
     "conflicts": [],

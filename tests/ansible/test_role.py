@@ -10,7 +10,9 @@ import pytest
 if TYPE_CHECKING:
     from playing import Host
 
-both = pytest.mark.parametrize("series", debian.SERIES)
+OLDER, NEWEST = debian.SERIES
+both = pytest.mark.parametrize("series", [OLDER, NEWEST])
+each = pytest.mark.parametrize("series", [pytest.param(OLDER, marks=pytest.mark.matrix), NEWEST])
 WHEELHOUSE = "/mnt/wheelhouse"
 
 
@@ -19,7 +21,7 @@ def held(host: Host, name: str) -> str:
     return host.guest.run("cat", f"/proc/sys/net/ipv4/{name}").strip()
 
 
-@both
+@each
 def test_check_mode_says_that_numatune_would_be_installed_and_changes_nothing(bare: Host, series: str) -> None:
     wanted = {"wheelhouse": WHEELHOUSE, "profiles": ["site"], "profile_files": [bare.profile("site", tcp_retries1=7)]}
     played = bare.role("--check", "--diff", series=series, **wanted)
@@ -36,6 +38,7 @@ def test_the_second_time_nothing_changes(bare: Host, series: str) -> None:
     assert len(first.changed) == 3
     assert first.of("Make the host")["verified"] is True
     assert held(bare, "tcp_retries1") == "7"
+    assert "--delay-up-to 5m" in bare.guest.path("/etc/cron.d/numatune-check").read_text()
     second = bare.role(series=series, **wanted)
     assert (second.changed, second.counts["changed"]) == ([], 0)
     assert second.of("Make the host")["verified"] is None
@@ -43,7 +46,7 @@ def test_the_second_time_nothing_changes(bare: Host, series: str) -> None:
     assert third.changed == []
 
 
-@both
+@each
 def test_check_mode_shows_the_plan_of_a_profile_that_is_not_there_yet(host: Host, series: str) -> None:
     base, site = host.profile("base", tcp_fin_timeout=61), host.profile("site", tcp_retries1=7)
     text = (host.folder / "site.yaml").read_text()
@@ -71,10 +74,14 @@ def test_what_a_profile_no_longer_wants_is_given_back(host: Host) -> None:
     assert held(host, "tcp_retries1") == "3"
 
 
-@both
+@each
 def test_absent_leaves_the_host_as_it_was(bare: Host, series: str) -> None:
     wanted = {"wheelhouse": WHEELHOUSE, "profiles": ["site"], "check": "cron", "check_log": "/var/log/numatune.log"}
-    bare.role(profile_files=[bare.profile("site", tcp_retries1=7)], series=series, **wanted)
+    site = bare.profile("site", tcp_retries1=7)
+    with (bare.folder / "site.yaml").open("a", encoding="utf-8") as profile:
+        profile.write("launch: {cpu: node}\n")  # a file beside the role's, in a folder that the role has made
+    bare.role(profile_files=[site], series=series, **wanted)
+    assert bare.guest.path("/etc/numatune/launch").exists()
     bare.guest.path("/var/log/numatune.log").write_text("what a check wrote\n")
     foreseen = bare.role("--check", state="absent", series=series)
     assert held(bare, "tcp_retries1") == "7"
@@ -131,6 +138,22 @@ def test_a_mistake_in_a_profile_is_told_with_its_line(host: Host, words: list[st
     assert "site.yaml:3" in played.failure
 
 
+def test_two_profile_files_of_one_name_are_refused(bare: Host) -> None:
+    (bare.folder / "other").mkdir()
+    (bare.folder / "other" / "site.yaml").write_text("name: site\n")
+    files = [bare.profile("site", tcp_retries1=7), "/mnt/play/other/site.yaml"]
+    played = bare.role(code=2, wheelhouse=WHEELHOUSE, profiles=["site"], profile_files=files)
+    assert "/mnt/play/other/site.yaml" in played.failure
+    assert not bare.guest.path("/etc/numatune").exists()
+
+
+def test_a_file_in_the_way_is_named(bare: Host) -> None:
+    bare.guest.path("/etc/numatune").write_text("in the way\n")
+    wanted = {"wheelhouse": WHEELHOUSE, "profile_files": [bare.profile("site", tcp_retries1=7)]}
+    assert "/etc/numatune" in bare.role(code=2, **wanted).failure
+    assert bare.guest.path("/etc/numatune").read_text() == "in the way\n"
+
+
 def test_a_profile_that_the_role_no_longer_puts_goes_and_one_that_was_there_comes_back(host: Host) -> None:
     theirs = host.guest.path("/etc/numatune/profiles/theirs.yaml")
     theirs.write_text("name: theirs\n")
@@ -141,6 +164,20 @@ def test_a_profile_that_the_role_no_longer_puts_goes_and_one_that_was_there_come
     assert "tcp_retries1" in theirs.read_text()
     host.role(**wanted)
     assert (theirs.read_text(), theirs.stat().st_mode & 0o777) == ("name: theirs\n", 0o600)
+
+
+def test_another_prefix_and_another_link_take_the_place_of_the_first(bare: Host) -> None:
+    files = {"profiles": ["site"], "profile_files": [bare.profile("site", tcp_retries1=7)]}
+    wanted = {"wheelhouse": WHEELHOUSE, "check": "cron", **files}
+    bare.role(**wanted)
+    place = {"prefix": "/srv/numatune", "link": "/usr/local/bin/tune"}
+    assert any("/usr/local/bin/numatune" in told for told in bare.role(**place, **wanted).warnings)
+    assert not bare.guest.path("/opt/numatune").exists()
+    assert not bare.guest.path("/usr/local/bin/numatune").is_symlink()
+    assert "root /srv/numatune/current" in bare.guest.path("/etc/cron.d/numatune-check").read_text()
+    assert bare.role(**place, **wanted).changed == []
+    bare.role(state="absent", **place)
+    assert (bare.written(), held(bare, "tcp_retries1")) == ([], "3")
 
 
 def test_what_persists_is_shown_written_and_taken_away(bare: Host) -> None:

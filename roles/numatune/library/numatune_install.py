@@ -11,6 +11,8 @@ description:
   - Makes C(PREFIX/versions/NAME), a virtual environment, and then switches C(PREFIX/current) to it in one step. NAME is
     numatune's version, the Python's, and for a file eight digits of its hash, so that a rebuilt wheel is a new version.
   - The version that was current before stays, older ones go. Naming the earlier one again switches back.
+  - What an earlier task put goes, a link of another name at once. What lies below another prefix is told, for a task
+    with state V(absent) to take away once nothing needs it any more.
   - A version that an earlier task did not finish, or that no longer starts, is built anew. One that is in use and works
     is never taken apart; where another Python would have the same NAME, its folder ends in C(-b).
   - Files of the controller are hashed there and sent only where the host needs them.
@@ -94,6 +96,14 @@ python:
   description: The Python that it runs on.
   returned: with state present, unless check mode would install one
   type: str
+back:
+  description: A command that switches back to the version from which this task has switched; empty when it has not.
+  returned: with state present
+  type: str
+moved_from:
+  description: Another prefix below which an earlier task has put numatune, still there; empty when there is none.
+  returned: with state present
+  type: str
 packages:
   description: Packages that were installed for it.
   returned: with state present
@@ -118,6 +128,7 @@ OLDEST = (3, 11)
 # The host's own comes first: it gets security updates without anybody's doing.
 CANDIDATES = ("python3", "python3.13", "python3.12", "python3.11", "python3.14")
 MARKER = ".numatune.json"
+NOTED = Path("/var/lib/numatune/installed.json")
 PROBE = "import sys; print('%d.%d' % sys.version_info[:2]); import ensurepip, venv; print('venv')"
 MANAGERS = {
     "apt-get": ("install", "--yes", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=120"),
@@ -156,6 +167,8 @@ def main() -> None:
             module.exit_json(**done)
     except FailedError as failed:
         module.fail_json(msg=str(failed))
+    except (OSError, tarfile.TarError) as error:  # a full disk, a prefix on a read-only mount, a broken archive
+        module.fail_json(msg=f"numatune could not be put below {module.params['prefix']}: {error}")
 
 
 class Installation:
@@ -168,6 +181,7 @@ class Installation:
         self.versions = self.prefix / "versions"
         self.current = self.prefix / "current"
         self.link = Path(module.params["link"])
+        self.places = Places(NOTED)
         self.asked = module.params["python"] or ""
         self.packages: list[str] = []
 
@@ -198,11 +212,17 @@ class Installation:
                 return {"changed": bool(self.packages), "needs_source": True, "packages": self.packages}
             name = self.name(version)
             self.build(name, python)
+        if not self.module.check_mode:
+            self.places.add(self.prefix, self.link)
         switched = self.point(self.current, Path("versions") / name)
         linked = self.point(self.link, self.current / "bin/numatune")
-        if switched and not self.module.check_mode:
-            self.prune({name, before})
-        return self.told(before, name, changed=build or switched or linked)
+        renamed = self.unlink(self.places.links(self.prefix) - {self.link})
+        self.say_renamed(renamed, self.link)
+        if not self.module.check_mode:
+            self.places.keep(self.prefix, self.link)
+            if switched:
+                self.prune({name, before})
+        return self.told(before, name, changed=bool(build or switched or linked or renamed))
 
     def told(self, before: str, name: str, *, changed: bool) -> dict[str, Any]:
         """What the task says."""
@@ -211,6 +231,8 @@ class Installation:
             "changed": changed,
             "version": name,
             "previous": others[-1] if others else "",
+            "back": f"ln -sfn versions/{before} {self.current}" if before not in ("", name) else "",
+            "moved_from": self.moved_from(),
             "python": self.marker(name).get("python", ""),
             "packages": self.packages,
             "diff": {"before": f"numatune {before or '(absent)'}\n", "after": f"numatune {name}\n"},
@@ -220,6 +242,11 @@ class Installation:
         """Names of the versions that are there, oldest first."""
         folders = [path for path in self.versions.iterdir() if path.is_dir()] if self.versions.is_dir() else []
         return [path.name for path in sorted(folders, key=lambda path: path.stat().st_mtime)]
+
+    def moved_from(self) -> str:
+        """The last other prefix at which numatune still is; empty when there is none."""
+        others = [prefix for prefix, _ in self.places.noted if prefix != self.prefix]
+        return next((str(prefix) for prefix in others if (prefix / "versions").is_dir()), "")
 
     def current_name(self) -> str:
         """Name of the current version; empty when there is none."""
@@ -324,10 +351,32 @@ class Installation:
             raise FailedError(f"{path} is no symlink and is left alone: move it away, or name another link")
         if not self.module.check_mode:
             path.parent.mkdir(parents=True, exist_ok=True)
+            self.clear(path, target)
             part = path.with_name(f"{path.name}.{os.getpid()}")
             part.symlink_to(target)
             part.replace(path)
         return True
+
+    def clear(self, path: Path, target: Path) -> None:
+        """Remove what a task that was killed has left beside a symlink to such a target."""
+        for part in path.parent.iterdir() if path.parent.is_dir() else ():
+            named = part.name.startswith(f"{path.name}.") and part.suffix[1:].isdecimal()
+            if named and part.is_symlink() and part.readlink().parent == target.parent:
+                part.unlink()
+
+    def unlink(self, links: set[Path]) -> list[Path]:
+        """Remove those that lead to the program of the current version. Which those were."""
+        ours = [
+            link for link in sorted(links) if link.is_symlink() and link.readlink() == self.current / "bin/numatune"
+        ]
+        for link in [] if self.module.check_mode else ours:
+            link.unlink()
+        return ours
+
+    def say_renamed(self, links: list[Path], now: Path) -> None:
+        """Units and wrappers of others may name them."""
+        for link in links:
+            self.module.warn(f"{link} is taken away: what calls numatune by it has to call {now} now")
 
     def prune(self, keep: set[str]) -> None:
         """Remove all versions but these."""
@@ -337,13 +386,20 @@ class Installation:
     def take_away(self) -> dict[str, Any]:
         """Remove all versions and links, and the prefix when it holds nothing else."""
         before = self.current_name()
-        ours = self.link.is_symlink() and self.link.readlink() == self.current / "bin/numatune"
-        links = [self.link] * ours + [self.current] * self.current.is_symlink()
-        there = bool(links) or self.versions.is_dir()
+        if not self.prefix.is_dir() and (elsewhere := self.moved_from()):
+            raise FailedError(f"numatune is below {elsewhere}, not below {self.prefix}: name that prefix")
+        links = {self.link, *self.places.links(self.prefix)}
+        renamed = self.unlink(links)
+        for link in [link for prefix, link in self.places.noted if prefix != self.prefix][:1]:
+            self.say_renamed(renamed, link)
+        there = bool(renamed) or self.current.is_symlink() or self.versions.is_dir()
         if not self.module.check_mode:
             for link in links:
-                link.unlink()
+                self.clear(link, self.current / "bin/numatune")
+            self.clear(self.current, Path("versions/any"))
+            self.current.unlink(missing_ok=True)
             shutil.rmtree(self.versions, ignore_errors=True)
+            self.places.keep(self.prefix, None)
             with contextlib.suppress(OSError):
                 self.prefix.rmdir()
         return {"changed": there, "diff": {"before": f"numatune {before}\n" if there else "", "after": ""}}
@@ -412,6 +468,46 @@ class Installation:
                 code, _, _ = self.module.run_command([path, *words, *packages], environ_update=quiet)
                 return bool(code == 0)
         return False
+
+
+class Places:
+    """Prefixes and links that tasks have put numatune to, the last ones first, as a file of the host notes them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self.noted = [(Path(prefix), Path(link)) for prefix, link in json.loads(path.read_text(encoding="utf-8"))]
+        except (OSError, ValueError):  # nothing was put, or somebody has edited it
+            self.noted = []
+
+    def links(self, prefix: Path) -> set[Path]:
+        """All links of a prefix."""
+        return {link for noted, link in self.noted if noted == prefix}
+
+    def add(self, prefix: Path, link: Path) -> None:
+        """Note one before it is there."""
+        place = (prefix, link)
+        self.write([place, *(noted for noted in self.noted if noted != place)])
+
+    def keep(self, prefix: Path, link: Path | None) -> None:
+        """Of a prefix keep this link alone; None: that prefix has gone."""
+        self.write([place for place in self.noted if place[0] != prefix or place[1] == link])
+
+    def write(self, noted: list[tuple[Path, Path]]) -> None:
+        """In one step; nothing to note needs no file."""
+        if noted == self.noted:
+            return
+        self.noted = noted
+        if not noted:
+            self.path.unlink(missing_ok=True)
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        part = self.path.with_name(f"{self.path.name}.part")
+        with part.open("w", encoding="utf-8") as file:
+            json.dump([[str(prefix), str(link)] for prefix, link in noted], file)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(self.path)
 
 
 if __name__ == "__main__":

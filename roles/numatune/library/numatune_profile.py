@@ -76,6 +76,12 @@ options:
     description: After a refused write go on, or take the run back. Not given, the profile says which.
     type: str
     choices: [continue, rollback]
+  on_unmet:
+    description: >-
+      Where the host is not what the profile expects (C(expect:)) change nothing and fail, or go on. Not given, the
+      profile says which.
+    type: str
+    choices: [stop, warn]
   confirm_within:
     description: Take the run back after this time (V(90s), V(10m)) unless C(numatune confirm) comes.
     type: str
@@ -105,6 +111,12 @@ options:
       - Looked at in check mode only, where these files are not there yet.
     type: dict
     default: {}
+  back:
+    description: >-
+      A command that brings back the numatune of before, where the play has put another one just now. A failure tells
+      it.
+    type: str
+    default: ""
   executable:
     description: The numatune to run, a path or a name to look up.
     type: str
@@ -190,7 +202,7 @@ FOLDERS = ["/opt/numatune/current/bin", "/usr/local/bin"]
 ABSENT = "(absent)"
 DIFFERENCES = 2
 # As in numatune's own words: statuses that make the exit code 2. `reboot` does, but not for an apply.
-COUNTED = {"drifted", "unsupported", "denied", "clamped", "failed"}
+COUNTED = {"drifted", "unsupported", "denied", "clamped", "failed", "unmet"}
 
 ARGUMENTS = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -206,12 +218,14 @@ ARGUMENTS = {
     "allow_debugfs": {"type": "bool", "default": False},
     "retry": {"type": "bool", "default": False},
     "on_error": {"type": "str", "choices": ["continue", "rollback"]},
+    "on_unmet": {"type": "str", "choices": ["stop", "warn"]},
     "confirm_within": {"type": "str"},
     "why": {"type": "str", "default": ""},
     "wait": {"type": "int", "default": 60},
     "unreached": {"type": "str", "choices": ["fail", "warn"], "default": "fail"},
     "verify": {"type": "str", "choices": ["never", "changed", "always"], "default": "never"},
     "profile_texts": {"type": "dict", "default": {}},
+    "back": {"type": "str", "default": ""},
     "executable": {"type": "str", "default": "numatune"},
 }
 
@@ -245,10 +259,10 @@ def not_installed(module: AnsibleModule) -> None:
     """End without numatune: fine where nothing was applied or nothing may change, else a failure."""
     result = result_of([], installed=False)
     if module.params["state"] == "absent":
-        applied = (STATE / "applied.json").exists()
-        result["complete"] = not applied
-        if applied:
-            told = f"{STATE} tells of an applied profile, but numatune is not there to take it back: install it first"
+        left = state_tells()
+        result["complete"] = not left
+        if left:
+            told = f"{STATE} tells of {left}, but numatune is not there to take it back: install it first"
             if not module.check_mode:
                 unreached(module, told, result)
             module.warn(told)
@@ -264,15 +278,26 @@ def not_installed(module: AnsibleModule) -> None:
     )
 
 
+def state_tells() -> str:
+    """What numatune's state tells of that may wait to be taken back; empty: nothing.
+
+    A rollback that spared a row leaves no applied set, and the journals with the originals.
+    """
+    if (STATE / "applied.json").exists():
+        return "an applied profile"
+    journals = sorted(path.name for path in (STATE / "runs").glob("*.jsonl"))
+    return f"runs with the originals (runs/{journals[-1]})" if journals else ""
+
+
 def plan(module: AnsibleModule, program: str) -> None:
     """Check mode: what an apply would do."""
     texts = module.params["profile_texts"]
     folder = profiles_to_be(texts) if texts else ""
     try:
-        _, told = ask(module, [program, "plan", *words(module.params)], folder)
+        _, told = ask(module, [program, "plan", *words(planned(module.params, folder))], folder)
     finally:
         if folder:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(Path(folder).parent, ignore_errors=True)
     rows = told["settings"]
     stay = [row for row in rows if counts(row) and row["action"] == "none"]
     if stay:
@@ -290,6 +315,7 @@ def apply(module: AnsibleModule, program: str) -> None:
     params = module.params
     argv = [program, "apply", *words(params), "--yes", "--wait", str(params["wait"])]
     argv += ["--on-error", params["on_error"]] if params["on_error"] else []
+    argv += ["--on-unmet", params["on_unmet"]] if params["on_unmet"] else []
     argv += ["--confirm-within", params["confirm_within"]] if params["confirm_within"] else []
     argv += ["--why", params["why"]] if params["why"] else []
     code, told = ask(module, argv)
@@ -301,7 +327,7 @@ def apply(module: AnsibleModule, program: str) -> None:
     result["diff"] = diff(moved, lambda row: row["before"], lambda row: row["current"])
     if told["taken_back_by"] is not None:
         refused = listed([row for row in rows if row["status"] == "failed"])
-        module.fail_json(msg=f"a write was refused and all of the run was taken back: {refused}", **result)
+        fail(module, f"a write was refused and all of the run was taken back: {refused}", **result)
     if params["verify"] == "always" or (params["verify"] == "changed" and result["changed"]):
         second_opinion(module, program, result)
     if code == DIFFERENCES:
@@ -316,7 +342,7 @@ def second_opinion(module: AnsibleModule, program: str, result: Result) -> None:
     wrong = [row for row in told["settings"] if counts(row) and row["id"] not in known]
     result["verified"] = not wrong
     if wrong:
-        module.fail_json(msg=f"applied, but the second opinion differs: {listed(wrong)}", **result)
+        fail(module, f"applied, but the second opinion differs: {listed(wrong)}", **result)
 
 
 def take_back(module: AnsibleModule, program: str) -> None:
@@ -363,13 +389,35 @@ def spelled(value: object) -> str:
 
 
 def profiles_to_be(texts: dict[str, str]) -> str:
-    """A folder that holds what /etc/numatune/profiles will hold once these texts are there."""
-    folder = Path(tempfile.mkdtemp(prefix="numatune-profiles-"))
-    for path in PROFILES.glob("*.yaml"):
-        shutil.copyfile(path, folder / path.name)
+    """A folder that holds what /etc/numatune/profiles will hold once these texts are there.
+
+    It lies in a copy of /etc/numatune, so that what a profile extends by a path, `../x.yaml` too, is found there.
+    """
+    top = Path(tempfile.mkdtemp(prefix="numatune-profiles-"))
+    for place, folders, names in os.walk(PROFILES.parent):
+        copy = top / Path(place).relative_to(PROFILES.parent)
+        copy.mkdir(exist_ok=True)
+        for name in folders:
+            if (Path(place) / name).is_symlink():
+                (copy / name).symlink_to((Path(place) / name).resolve())
+        for name in names:
+            if name.endswith((".yaml", ".yml")) and (Path(place) / name).is_file():
+                shutil.copyfile(Path(place) / name, copy / name)
+    folder = top / PROFILES.name
+    folder.mkdir(exist_ok=True)
     for name, text in texts.items():
         (folder / Path(name).name).write_text(text, encoding="utf-8")
     return str(folder)
+
+
+def planned(params: dict[str, Any], folder: str) -> dict[str, Any]:
+    """The parameters with profiles that are named by a path below the profiles' folder found in its copy."""
+    if not folder:
+        return params
+    below = f"{PROFILES}/"
+    named = [os.path.normpath(name) if "/" in name else name for name in params["profiles"]]
+    found = [f"{folder}/{path[len(below) :]}" if path.startswith(below) else path for path in named]
+    return {**params, "profiles": found}
 
 
 def ask(module: AnsibleModule, argv: list[str], profiles_dir: str = "") -> tuple[int, dict[str, Any]]:
@@ -383,7 +431,7 @@ def ask(module: AnsibleModule, argv: list[str], profiles_dir: str = "") -> tuple
         told = {"error": {"problems": [{"where": "", "found": found, "accepted": "", "hint": ""}]}}
     if "error" in told:
         problems = told["error"]["problems"]
-        module.fail_json(msg="; ".join(sentence(problem) for problem in problems), rc=code, problems=problems)
+        fail(module, "; ".join(sentence(problem) for problem in problems), rc=code, problems=problems)
     for line in err.splitlines():
         module.warn(line)
     return code, told
@@ -453,9 +501,16 @@ def result_of(
 def unreached(module: AnsibleModule, message: str, result: Result) -> None:
     """End a task whose host is not as wanted, as O(unreached) says."""
     if module.params["unreached"] == "fail":
-        module.fail_json(msg=message, **result)
+        fail(module, message, **result)
     module.warn(message)
     module.exit_json(**result)
+
+
+def fail(module: AnsibleModule, message: str, **result: Any) -> None:
+    """End a task as failed, with the way back from a numatune that the play has just put."""
+    back = module.params["back"]
+    told = f"; this play has switched to another version of numatune, the one before comes back with: {back}"
+    module.fail_json(msg=message + (told if back else ""), **result)
 
 
 if __name__ == "__main__":

@@ -20,8 +20,9 @@ def noted(host: Host, when: str) -> list[str]:
 
 
 def test_values_and_files_are_as_they_were(host: Host) -> None:
-    moved = difflib.unified_diff(noted(host, "before"), noted(host, "after"), n=0, lineterm="")
-    assert "\n".join(line for line in moved if not line.startswith(("---", "+++", "@@"))) == ""
+    compared = difflib.unified_diff(noted(host, "before"), noted(host, "after"), n=0, lineterm="")
+    moved = [line for line in compared if not line.startswith(("---", "+++", "@@"))]
+    assert not moved, "\n".join(moved)
 
 
 def test_no_unit_of_numatune_is_known(host: Host) -> None:

@@ -48,6 +48,12 @@ def test_the_current_version_is_the_one_that_a_shell_finds(host: Host) -> None:
     assert host.file("/etc/numatune/profiles/site.yaml").content_string == PROFILE.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("unit", ["numatune-check.service", "numatune-boot.service"])
+def test_units_name_the_current_version_by_its_link(host: Host, unit: str) -> None:
+    called = host.check_output(f"systemctl show --property=ExecStart {unit}")
+    assert "argv[]=/opt/numatune/current/bin/numatune " in called
+
+
 @pytest.mark.parametrize("unit", ["numatune-check.timer", "numatune-boot.service"])
 def test_it_stays_so(host: Host, unit: str) -> None:
     assert host.service(unit).is_enabled
