@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import contents, kernels
+from lab import apt, contents, kernels
 from lab.apt import mirror, proxy
 from lab.base import CACHE, call, digest, digest_files
 
@@ -41,7 +41,7 @@ def image() -> Image:
     """The image, built if the cache has none. Call it with the cache locked."""
     key = key_pair()
     public = key.with_suffix(".pub").read_text(encoding="ascii")
-    sources = [Path(module.__file__) for module in (contents, kernels)]
+    sources = [Path(module.__file__) for module in (apt, contents, kernels)]
     name = f"{SUITE}-{digest(public, digest_files([Path(__file__), *sources]))}"
     found = Image(name, CACHE / "images" / name)
     if not found.disk.exists():

@@ -57,9 +57,13 @@ class Ssh:
 
     def run(self, script: str, *, check: bool = True, stdin: bytes = b"", timeout: float = 600) -> Answer:
         """The script, by the guest's /bin/sh; LabError when it fails, unless check is off."""
-        done = subprocess.run(
-            [*self.argv, script], cwd=self._folder, input=stdin, capture_output=True, timeout=timeout, check=False
-        )
+        try:
+            done = subprocess.run(
+                [*self.argv, script], cwd=self._folder, input=stdin, capture_output=True, timeout=timeout, check=False
+            )
+        except subprocess.TimeoutExpired as late:
+            said = (late.stdout or b"").decode(errors="replace")
+            raise LabError(f"in the guest, not done after {timeout:.0f} s: {script}\n{said[-4000:]}") from None
         answer = Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
         if check and answer.code != 0:
             raise LabError(f"in the guest: {script}\nexit {answer.code}\n{answer.out[-4000:]}{answer.err[-4000:]}")

@@ -53,6 +53,7 @@ def test_a_plan_of_the_archive_is_the_plan_on_the_host(nps2: Machine, tmp_path: 
     assert {**here["host"], **dict.fromkeys(OTHER_BY_DESIGN)} == {**there["host"], **dict.fromkeys(OTHER_BY_DESIGN)}
 
 
+@pytest.mark.matrix
 def test_verify_asks_the_host_before_and_after_an_apply(single: Machine, tmp_path: Path) -> None:
     controller = Controller(single, tmp_path)
     words = ("verify", "llm-inference", "--hosts", controller.url, "--json")

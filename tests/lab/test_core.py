@@ -20,6 +20,15 @@ NIC, LINK = "0000:41:00.0", "enp65s0"
 EVERYTHING = """\
 name: everything
 extends: llm-inference
+expect:
+  cpus: 4
+  smt: off
+  nodes: {cpu: 4, per_package: 2}
+  memory: {balance: 20}
+  devices:
+    gpu: {match: {class: accelerator}, count: 2, node: known}
+    nic: {match: {driver: vmxnet3}, count: 1, link_width: max, link_speed: ">= 2.5"}
+    disk: {match: {class: nvme}, link_width: max}
 vars: {inference_cpus: "2-3", inference_mems: "2", inference_memory_max: 256M}
 sysctl:
   vm.watermark_scale_factor: 20
@@ -33,7 +42,7 @@ tiering: {demotion: true, promote_rate_limit_MBps: 1000}
 workqueues: {cpumask: 0-1}
 ksm: {pages_to_scan: 200}
 net_queues: {rules: [{match: {driver: vmxnet3}, rps: local, xps: local}]}
-sched_debug: {numa_balancing: {scan_delay_ms: 2000}}
+sched_debug: {numa_balancing: {scan_delay_ms: 500}}
 modules: {dummy: loaded, nvme_core.io_timeout: 60}
 shm: {/mnt/kv-cache: {policy: interleave, size: 64M}}
 launch: {memory: preferred}
@@ -42,7 +51,7 @@ kernel_cmdline: {require: [mitigations=off, {value: nohz_full=2-3, optional: tru
 SCATTER = f"""
 for number in $(ls /sys/bus/pci/devices/{NIC}/msi_irqs); do echo 0-3 > /proc/irq/$number/smp_affinity_list; done
 """
-NEVER_WRITTEN = {"kernel_cmdline", "cpufreq"}  # a fact; nothing that a guest has
+NEVER_WRITTEN = {"kernel_cmdline", "expect", "cpufreq"}  # facts; nothing that a guest has
 TASK = "systemctl show --value --property=MainPID task"
 
 
@@ -109,6 +118,8 @@ def test_every_knob_is_applied_in_force_proved_and_taken_back(nps2: Machine, mon
         "irq:0000:21:00.0/2": "unchangeable",
         "irq:0000:21:00.0/3": "unchangeable",
         "irq:0000:21:00.0/4": "unchangeable",
+        "cpufreq:governor": "not-applicable",  # in a guest
+        "cpufreq:epp": "not-applicable",
         "kernel_cmdline:require/nohz_full=2-3": "reboot",
     }
 
@@ -118,7 +129,7 @@ def test_every_knob_is_applied_in_force_proved_and_taken_back(nps2: Machine, mon
     assert json.loads(told["looked at"].out) == 0
     assert json.loads(told["pool"].out) == {"3": 9}
     weighted = json.loads(told["weighted"].out)
-    assert (weighted.keys(), round(weighted["0"] / weighted["3"], 1)) == ({"0", "3"}, 3.0)
+    assert (weighted.keys(), abs(weighted["0"] - 3 * weighted["3"]) <= 3) == ({"0", "3"}, True)  # within one round
     assert json.loads(told["cache"].out) == dict.fromkeys("0123", 1024)
     assert "Cannot allocate memory" in told["more than the pool"].out
     assert told["task"].out.split() == ["Cpus_allowed_list:", "2-3", "Mems_allowed_list:", "2"]

@@ -117,6 +117,7 @@ def test_interrupts_of_a_driver_that_is_bound_again_and_of_a_link_that_is_down(n
     assert [(one["asked"], one["writable"]) for one in queues] == [(str(cpu), False) for cpu in range(4)]
 
 
+@pytest.mark.matrix
 def test_irqbalance_leaves_alone_what_is_placed(nps2: Machine) -> None:
     nps2.ssh.put({"/root/far.yaml": FAR})
     told = nps2.batch(

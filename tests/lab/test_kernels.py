@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lab.kernels import SUITES
+from lab.kernels import DEFAULT, SUITES
 from lab.reports import STATE, changed, failed, moved, rows, statuses
 from lab.shapes import NPS2
 from lab.warm import machine
@@ -18,7 +18,8 @@ from lab.warm import machine
 pytestmark = pytest.mark.lab
 
 CASE: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "cases/kernels.yaml").read_text(encoding="utf-8"))
-STARTED = "systemctl start inference.slice rt.slice"
+STARTED = "systemctl start inference.slice rt.slice; modprobe dummy"
+ALLOWED = "grep Cpus_allowed_list /proc/$(systemctl show --value --property=MainPID work)/status"
 
 
 def version(text: object) -> tuple[int, ...]:
@@ -34,7 +35,10 @@ def on(kernel: str, table: Mapping[str, Mapping[object, Any]]) -> dict[str, Any]
     }
 
 
-@pytest.mark.parametrize("kernel", SUITES)
+# The default one has every knob in test_core.
+@pytest.mark.parametrize(
+    "kernel", [pytest.param(kernel, marks=[pytest.mark.matrix] * (kernel == DEFAULT)) for kernel in SUITES]
+)
 def test_what_a_kernel_has_is_applied_and_what_it_lacks_is_said(kernel: str) -> None:
     with machine(NPS2, kernel) as guest:
         guest.ssh.put({"/root/differences.yaml": CASE["profile"]})
@@ -42,13 +46,15 @@ def test_what_a_kernel_has_is_applied_and_what_it_lacks_is_said(kernel: str) -> 
             {
                 "kernel": "uname -r",
                 "before": f"{STATE} memory groups files",
-                "start": STARTED,
-                "apply": "numatune apply /root/differences.yaml --yes --json",
-                "again": "numatune apply /root/differences.yaml --yes --json",
+                "start": f"{STARTED}; systemd-run --quiet --unit=work --slice=inference.slice sleep 1000",
+                "apply": "numatune apply /root/differences.yaml --yes --allow-disruption --json",
+                "again": "numatune apply /root/differences.yaml --yes --allow-disruption --json",
+                "confined": ALLOWED,
                 "verify": "numatune verify --json",
                 **{command: f"({command}) 2>&1; true" for command in CASE["shown"]},
                 "rollback": "numatune rollback --all --yes --json",
-                "stop": "systemctl stop inference.slice rt.slice",
+                "free": ALLOWED,
+                "stop": "systemctl stop work inference.slice rt.slice",
                 "after": f"{STATE} memory groups files",
             }
         )
@@ -60,6 +66,8 @@ def test_what_a_kernel_has_is_applied_and_what_it_lacks_is_said(kernel: str) -> 
     for report in ("apply", "again", "verify"):
         assert {name: status for name, status in statuses(told[report]).items() if status != "ok"} == wanted
     found = rows(told["apply"])
+    held, free = (told[name].out.split()[1] for name in ("confined", "free"))
+    assert (held, free) == (on(running, CASE["work"])["held"], "0-3")
     reasons = on(running, CASE["reasons"])
     assert {name: word for name, word in reasons.items() if word not in found[name]["reason"]} == {}
     shown = on(running, CASE["shown"])

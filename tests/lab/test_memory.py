@@ -36,6 +36,7 @@ extends: llm-inference
 vars: {hugepages_2m_per_node: 2, inference_cpus: 0-1, inference_mems: "0,2"}
 sysctl: {vm.min_free_kbytes: "{{ memory.smallest_node // 16 // KiB }}"}
 hugepages: {2M: {by_node: {2: 3, 4: 1}}}
+shm: {/mnt/kv-cache: {policy: interleave, size: 32M}}
 """
 SLOW = """\
 name: slow
@@ -93,6 +94,8 @@ def test_memory_of_accelerators_is_no_target_unless_asked(grace: Machine) -> Non
             "pools": f"cat {NODES}/node*/hugepages/hugepages-2048kB/nr_hugepages",
             "sizes": f"grep -h MemTotal {NODES}/node[01]/meminfo",
             "reserve": "sysctl -n vm.min_free_kbytes",
+            "cache": f"dd status=none if=/dev/zero of=/mnt/kv-cache/blocks bs=1M count=16; {PAGES} file "
+            "/mnt/kv-cache/blocks; rm /mnt/kv-cache/blocks",
             "near": in_the_slice(f"numactl --membind=2 {PAGES} take 8"),
             "far": in_the_slice(f"numactl --membind=3 {PAGES} take 8"),
             "verify": "numatune verify --json",
@@ -112,11 +115,13 @@ def test_memory_of_accelerators_is_no_target_unless_asked(grace: Machine) -> Non
     assert told["pools"].out.split() == ["2", "2", "3", "0"]
     smallest = min(int(line.split()[3]) << 10 for line in told["sizes"].out.splitlines())
     assert int(told["reserve"].out) == (smallest // (128 * MIB) * 128 * MIB) // 16 // 1024
+    assert json.loads(told["cache"].out) == dict.fromkeys("01", 8 * MIB // 4096)
     assert json.loads(told["near"].out) == {"2": 8 * MIB // 4096}
     assert "invalid" in told["far"].out
     assert moved(told["before"], told["after"]) == []
 
 
+@pytest.mark.matrix
 def test_slow_memory_takes_what_is_cold(tiered: Machine) -> None:
     tiered.ssh.put({"/root/slow.yaml": SLOW, "/root/strict.yaml": STRICT})
     told = tiered.batch(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -17,4 +18,10 @@ def test_scenario_default() -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     argv = ["/usr/bin/make", "--no-print-directory", "molecule", "SCENARIOS=default"]
     played = subprocess.run(argv, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False)
-    assert played.returncode == 0, f"{played.stdout}{played.stderr}"
+    assert played.returncode == 0, failure(played.stdout + played.stderr)
+
+
+def failure(text: str) -> str:
+    """From the first line that tells of a failure; all of it where there is none such."""
+    found = re.search(r"^.*(?:= FAILURES =|= ERRORS =|fatal: \[|\bERROR\b).*", text, re.MULTILINE)
+    return text[found.start() if found else 0 :]

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from lab import powers
 from lab.machine import Machine
 from lab.ssh import Answer
 
@@ -27,7 +28,7 @@ irq: {{rules: [{{match: {{class: nic, address: "{NIC}"}}, cpus: "1"}}]}}
 cpusets: {{inference.slice: {{cpus: "1"}}}}
 services: {{irqbalance: stopped}}
 """
-STATE = "python3 /opt/numatune/guest/state.py memory groups files"
+STATE = "python3 /opt/numatune/guest/state.py memory groups files others"
 APPLY = "numatune apply /root/placed.yaml --yes --json"
 VECTORS = f"for number in $(ls /sys/bus/pci/devices/{NIC}/msi_irqs)"
 MASKS = f"{VECTORS}; do cat /proc/irq/$number/smp_affinity_list 2>/dev/null; done | sort -u"
@@ -126,7 +127,9 @@ def test_after_a_reboot_the_host_is_as_applied_before_anyone_logs_in(single: Mac
     assert told["failed"].out == ""
 
 
-def test_interrupts_come_back_when_a_driver_does(single: Machine) -> None:
+def test_interrupts_come_back_when_a_driver_does_and_when_a_link_has_another_name(single: Machine) -> None:
+    """A name is no reset, but the tools that set interrupts by name run then."""
+    link = f"$(ls /sys/bus/pci/devices/{NIC}/net)"
     rebind = f"driver=$(realpath {DRIVER}); echo {NIC} > $driver/unbind; sleep 1; echo {NIC} > $driver/bind"
     several = "; ".join([f"echo {NIC} > $driver/unbind; echo {NIC} > $driver/bind"] * 3)
     told = single.batch(
@@ -136,11 +139,24 @@ def test_interrupts_come_back_when_a_driver_does(single: Machine) -> None:
             "placed": PLACED,
             "several": f"driver=$(realpath {DRIVER}); {several}",
             "placed again": PLACED,
+            "renamed": f"link={link}; echo $link > /run/link; ip link set $link down; {SPREAD}; "
+            "ip link set $link name renamed0",
+            "placed once more": PLACED,
+            "its own name": "link=$(cat /run/link); ip link set renamed0 name $link; ip link set $link up",
         }
     )
     fine(told)
 
 
+@pytest.mark.matrix
+def test_interrupts_come_back_when_the_device_does(single: Machine) -> None:
+    device = single.shape.device("vmxnet3")
+    powers.unplug(single, device)
+    powers.plug(single, device)
+    fine(single.batch({"placed": PLACED, "drift": "numatune drift"}))
+
+
+@pytest.mark.matrix
 def test_a_start_that_is_asked_for_while_it_works_is_not_lost(single: Machine) -> None:
     """What comes while it waits joins it; what comes while it works has a round of its own."""
     show = "systemctl show --value -p ActiveState numatune-irq"
@@ -163,15 +179,16 @@ def test_a_start_that_is_asked_for_while_it_works_is_not_lost(single: Machine) -
     assert told["late"].out == "1\n"
 
 
-def test_what_an_upgrade_puts_back_is_found_by_the_timer(single: Machine) -> None:
+def test_what_an_upgrade_or_a_link_puts_back_is_found_by_the_timer(single: Machine) -> None:
     """Ten minutes are shortened to seconds; the timer and its service are the ones that were written."""
     drop_in = "/run/systemd/system/numatune-repair.timer.d/soon.conf"
     single.ssh.put({drop_in: "[Timer]\nOnBootSec=\nOnUnitInactiveSec=\nOnActiveSec=1s\nAccuracySec=1s\n"})
     told = single.batch(
         {
-            "upgrade": "sysctl --quiet --write vm.swappiness=60",
+            "upgrade": f"sysctl --quiet --write vm.swappiness=60; {SPREAD}",
             "soon": "systemctl daemon-reload && systemctl restart numatune-repair.timer",
             "repaired": until("[ $(cat /proc/sys/vm/swappiness) = 10 ]"),
+            "placed": PLACED,
             "done": until("! systemctl is-active --quiet numatune-repair.service"),
             "log": "journalctl --boot --no-pager --identifier numatune --output cat | grep 'put back sysctl'",
             "usual": f"rm -r {drop_in.rpartition('/')[0]} && systemctl daemon-reload",
@@ -181,6 +198,7 @@ def test_what_an_upgrade_puts_back_is_found_by_the_timer(single: Machine) -> Non
     assert "put back sysctl:vm.swappiness: 60 -> 10" in told["log"].out
 
 
+@pytest.mark.matrix
 def test_where_a_service_calls_hooks_a_link_that_comes_up_puts_interrupts_back(single: Machine) -> None:
     link = f"$(ls /sys/bus/pci/devices/{NIC}/net)"
     # It is a slow starter under emulation, and has 90 seconds; and it starts only where it has something to call.
@@ -212,7 +230,8 @@ def test_where_a_service_calls_hooks_a_link_that_comes_up_puts_interrupts_back(s
 def test_all_of_it_goes_and_after_another_reboot_the_host_is_the_old_one(single: Machine, old: str) -> None:
     told = single.batch(
         {
-            "rollback": "numatune rollback --all --yes --json",
+            "asked for": "systemctl start numatune-irq",  # it would look while, or after, its set goes
+            "rollback": "numatune rollback --all --yes --json --wait 60",
             "stopped": "systemctl stop networkd-dispatcher inference.slice && "
             "rm -rf /run/systemd/system/networkd-dispatcher.service.d /etc/networkd-dispatcher/off.d/own && "
             "systemctl daemon-reload",
@@ -231,6 +250,7 @@ def test_all_of_it_goes_and_after_another_reboot_the_host_is_the_old_one(single:
     assert "numatune" not in told["log"].out
 
 
+@pytest.mark.matrix
 def test_no_persist_takes_the_files_away_and_leaves_the_values(single: Machine) -> None:
     told = single.batch(
         {

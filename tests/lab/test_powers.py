@@ -19,6 +19,7 @@ from lab.warm import reset
 pytestmark = pytest.mark.lab
 
 
+@pytest.mark.matrix
 def test_devices_go_and_come_back_and_links_flap(nps2: Machine) -> None:
     nic, disk = nps2.shape.device("vmxnet3"), nps2.shape.device("nvme")
     address = nps2.shape.address(nic)
@@ -36,6 +37,7 @@ def test_devices_go_and_come_back_and_links_flap(nps2: Machine) -> None:
     assert nps2.run(f"cat {carrier.removeprefix('cat ').replace('carrier', 'operstate')}; ls /sys/class/nvme").code == 0
 
 
+@pytest.mark.matrix
 def test_a_nic_has_as_many_queues_as_it_is_told(nps2: Machine) -> None:
     with powers.queues(nps2) as address:
         name = nps2.run(f"ls /sys/bus/pci/devices/{address}/virtio*/net").out.strip()
@@ -50,6 +52,7 @@ def test_a_nic_has_as_many_queues_as_it_is_told(nps2: Machine) -> None:
     assert nps2.run(f"ls -d /sys/class/net/{name}", check=False).code != 0
 
 
+@pytest.mark.matrix
 def test_reset_brings_back_what_was(nps2: Machine) -> None:
     nps2.run("rm -rf /opt/numatune; touch /root/left; echo 0 > /proc/sys/kernel/numa_balancing")
     reset(nps2)
@@ -57,6 +60,7 @@ def test_reset_brings_back_what_was(nps2: Machine) -> None:
     assert told.out.startswith("1\nnumatune ")
 
 
+@pytest.mark.matrix
 def test_a_reboot_and_a_power_cut_keep_what_is_on_disk(single: Machine) -> None:
     boots = []
     single.run("touch /root/kept /run/lost; sync")

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from lab.base import MATRIX
 from lab.kernels import DEFAULT, SUITES
 from lab.machine import Machine
 from lab.shapes import NPS2, SHAPES, Shape
 from lab.warm import machine
 
-# Every shape, and every kernel in one; LAB_MATRIX=1: every kernel in every shape.
+# Every shape, and every kernel in one; in the matrix every kernel in every shape.
 HOSTS = [(shape, DEFAULT) for shape in SHAPES.values()] + [(NPS2, kernel) for kernel in SUITES if kernel != DEFAULT]
-if os.environ.get("LAB_MATRIX") == "1":
+if MATRIX:
     HOSTS = list(itertools.product(SHAPES.values(), SUITES))
 QUESTIONS = {
     "release": "uname -r",

@@ -8,7 +8,7 @@ import pytest
 
 from lab.machine import Machine
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.matrix]
 
 STATE = "python3 /opt/numatune/guest/state.py memory groups files"
 
