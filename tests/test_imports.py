@@ -55,6 +55,20 @@ def test_what_runs_in_cron_loads_the_standard_library_only(argv: list[str], tmp_
     assert not names & HEAVY
 
 
+@pytest.mark.parametrize(
+    "line", ["apply l", "explain v", "hold s", "plan --only i", "rollback --run ", "place --cpu n"]
+)
+def test_what_a_shell_asks_in_mid_line_loads_the_standard_library_only(line: str, tmp_path: Path) -> None:
+    names = loaded("completion", "--line", f"numatune {line}", "bash", state=tmp_path)
+    assert "numatune.cli.values" in names
+    assert not names & HEAVY
+
+
+def test_names_of_profiles_are_told_without_reading_one(tmp_path: Path) -> None:
+    names = loaded("completion", "--line", "numatune apply l", "bash", state=tmp_path)
+    assert {name for name in names if name.startswith("numatune.profile.")} == {"numatune.profile.lookup"}
+
+
 def test_help_of_the_whole_imports_no_command(tmp_path: Path) -> None:
     names = {name for name in loaded("--help", state=tmp_path) if name.startswith("numatune.")}
     assert names == {

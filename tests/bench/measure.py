@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds: user plus system of a whole process tree, and by the clock on the wall."""
+    """Seconds: user plus system of a whole process tree, and by the clock on the wall. `peak`: bytes of the largest."""
 
     cpu: float
     wall: float
+    peak: int = 0
 
     def __sub__(self, other: Cost) -> Cost:
         return Cost(self.cpu - other.cpu, self.wall - other.wall)
@@ -29,7 +30,7 @@ def cost(command: Sequence[str], env: Mapping[str, str]) -> Cost:
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise RuntimeError(f"{command[:4]} ended with {child.returncode}")
-    return Cost(usage.ru_utime + usage.ru_stime, time.monotonic() - began)
+    return Cost(usage.ru_utime + usage.ru_stime, time.monotonic() - began, usage.ru_maxrss << 10)
 
 
 def median(costs: Iterable[Cost]) -> Cost:

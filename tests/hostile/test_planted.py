@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from fakes.process import NUMATUNE, process
 
+pytestmark = pytest.mark.live  # others' writes would be seen
+
 Profile = Callable[..., str]
 
 

@@ -13,6 +13,8 @@ from fakes.trees import host_tree
 
 from numatune.engine import lock
 
+pytestmark = pytest.mark.live  # others' writes would be seen
+
 Profile = Callable[..., str]
 
 needs_mounts = pytest.mark.skipif(not can_mount(), reason="needs root and mount namespaces")

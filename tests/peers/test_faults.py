@@ -75,6 +75,7 @@ def test_what_is_missing_and_optional_counts_in_no_command(tmp_path: Path, monke
     assert typed("verify", counted).code == 2
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("key", ["vm.swappiness", "vm/swappiness"])
 def test_every_spelling_of_a_key_is_compared_and_verified(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """TuneD's `transparent_hugepage` is an alias of `transparent_hugepages` that is set and never verified."""

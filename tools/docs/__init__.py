@@ -1,0 +1,1 @@
+"""Makes what is generated in docs/: the reference, and the manual pages. `make docs` writes them, a test compares."""
