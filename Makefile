@@ -12,7 +12,7 @@ PIP     := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
 APT     := DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0
 
 .DEFAULT_GOAL := help
-.PHONY: help apply plan test lint image unit bench lab lab-matrix molecule wheelhouse clean
+.PHONY: help apply plan test lint image unit docs bench fuzz lab lab-matrix molecule wheelhouse clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -32,7 +32,7 @@ JOBS ?= 2
 export LAB
 test: .build/apt .build/sshd  ## everything: style, types, import contracts, units, live kernel, captures, lab (LAB=0: no lab)
 	@test "$(LAB)" = 0 || $(MAKE) --no-print-directory .build/apt-lab || true
-	$(MAKE) --no-print-directory --jobs 2 --output-sync lint image
+	$(MAKE) --no-print-directory --jobs 2 --output-sync lint image .build/readers
 	$(MAKE) --no-print-directory unit
 
 lint: $(VENV)/.dev
@@ -41,24 +41,36 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/mypy
 	$(VENV)/bin/mypy roles/numatune/library
 	$(VENV)/bin/mypy roles/numatune/action_plugins
+	$(VENV)/bin/mypy tools
 	$(VENV)/bin/lint-imports
 
 image:
 	@test "$(LAB)" = 0 || PYTHONPATH=tests $(OWN) -m lab image || true
 
 unit: $(VENV)/.dev
-	$(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile
+	@$(VENV)/bin/python -m compileall -q numatune  # once, where the environment forbids each run to keep it
+	$(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
+
+docs: $(VENV)/.dev  ## write what is generated: docs/reference.md, docs/man
+	$(VENV)/bin/python -m tools.docs
 
 bench: $(VENV)/.dev  ## ratios of one run against TuneD and Ansible (root; installs both, changes nothing)
 	$(VENV)/bin/python tests/bench/start.py
+	$(VENV)/bin/python tests/bench/scale.py
 	$(VENV)/bin/python tests/bench/compare.py
+
+SEED  ?= 1
+COUNT ?= 10000
+fuzz: $(VENV)/.dev  ## odd profiles and odd hosts, 10,000 of each (SEED=1 COUNT=10000; make test has a sample)
+	PYTHONPATH=tests $(VENV)/bin/python -P -m fuzz --seed $(SEED) --count $(COUNT)
 
 SHAPE ?= nps2
 lab: .build/apt-lab  ## a shell in a virtual multi-node machine with this checkout's numatune (SHAPE=nps2; root)
 	@PYTHONPATH=tests $(PYTHON) -m lab $(SHAPE)
 
-lab-matrix: .build/apt-lab $(VENV)/.dev  ## every shape with every kernel (root; not part of make test)
-	LAB=1 LAB_MATRIX=1 $(VENV)/bin/python -m pytest --numprocesses $(JOBS) tests/lab/test_shapes.py
+lab-matrix: .build/apt-lab $(VENV)/.dev  ## the lab's and the role's tests with every shape, kernel, launch policy, profile, export, series of ansible-core (root; hours)
+	LAB=1 LAB_MATRIX=1 $(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile \
+	    --ignore tests/lab/test_molecule.py tests/lab tests/ansible
 
 # GUEST: the Python of the lab's machines.
 SCENARIOS ?= default fleet
@@ -113,12 +125,13 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/.runtime
 	@$(MAKE) --no-print-directory VENV=.build/molecule/venv PYTHON=$(OWN) .build/molecule/venv/bin/python
 	.build/molecule/venv/bin/pip --quiet --disable-pip-version-check install 'molecule>=26' ansible-core pytest-testinfra
 
-# Second opinions that the tests ask where they are there: numactl, lscpu, sysctl. Without root those tests are skipped.
+# Second opinions that the tests ask where they are there: numactl, lscpu, sysctl; shells for completion, mandoc for the
+# manual pages. Without root those tests are skipped.
 .build/apt:
 	@mkdir -p .build
 	@if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then $(APT) update && \
 	    $(APT) install -y --no-install-recommends numactl procps util-linux busybox-static openssh-client \
-	        mmdebstrap debian-archive-keyring >/dev/null; \
+	        mmdebstrap debian-archive-keyring zsh fish groff-base mandoc shellcheck >/dev/null; \
 	else echo "not root, or no apt: tests that need numactl or sysctl are skipped where these are missing"; fi
 	@touch $@
 
@@ -128,6 +141,22 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/.runtime
 	@if command -v apt-get >/dev/null && ! test -x /usr/sbin/sshd; then cd $@ && \
 	    for package in openssh-server libwrap0 libwtmpdb0; do $(APT) download $$package 2>/dev/null; done; \
 	    for file in *.deb; do test ! -e $$file || dpkg-deb -x $$file . ; done; rm -f *.deb; fi
+	@touch $@
+
+# What reads the files and lines of export-launch, unpacked likewise: podman's quadlet (a newer suite's where this one has
+# none), docker-compose, mpirun, srun, and Kubernetes' schemas. Where one is missing its tests are skipped.
+READERS := docker-compose|podman|openmpi-(bin|common)|libopenmpi[0-9a-z]*|prrte|libprrte.*|libpmix.*|libhwloc15
+READERS := $(READERS)|libevent-(core|pthreads).*|libnl-.*|libmunge2|slurm-client|slurm-wlm-basic-plugins|python3-[a-z].*
+NO      := $(addprefix --no-,recommends suggests conflicts breaks replaces enhances)
+.build/readers: .build/apt | $(VENV)/.dev  # its pip, once it is renewed
+	@mkdir -p $@
+	@if command -v apt-get >/dev/null; then cd $@ && apt-get -qq download $$(apt-cache depends --recurse $(NO) \
+	    docker-compose podman openmpi-bin slurm-client 2>/dev/null | grep -Ex '$(READERS)' | sort -u) 2>/dev/null; \
+	    for file in *.deb; do test ! -e $$file || dpkg-deb -x $$file . ; done; rm -f *.deb; fi
+	@test -x $@/usr/libexec/podman/quadlet || { PYTHONPATH=tests $(OWN) -c 'import pathlib; from lab.apt import fetch; \
+	    fetch("trixie", "podman", "podman", pathlib.Path("$@/newer"))' 2>/dev/null && \
+	    dpkg-deb --fsys-tarfile $@/newer/*.deb | tar -x -C $@ ./usr/libexec/podman/quadlet; rm -rf $@/newer; } || true
+	@$(PIP) download --no-deps --dest $@ kubernetes-validate || true
 	@touch $@
 
 # The lab's own: QEMU, and what builds a guest's disk.
