@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numatune.host.protocol import Reader
     from numatune.launch.devices import Found
     from numatune.launch.engines.telling import Told
-    from numatune.launch.model import Placement
+    from numatune.launch.model import Placement, Process
     from numatune.launch.policy import Policy
     from numatune.launch.proof import Proof
     from numatune.launch.ranks import Rank
@@ -110,12 +110,24 @@ def scene(
 
 def placement(at: Scene, policy: Policy, rank: Rank) -> Placement:
     """Where one rank belongs. Raises LaunchError."""
-    import dataclasses
-
-    from numatune.launch.model import Process
     from numatune.launch.placement import place
 
-    process = Process(
+    return _with_what_it_sees(at, place(at.topology, _process(at, rank), policy))
+
+
+def placements(at: Scene, policy: Policy, ranks: int) -> tuple[Placement, ...]:
+    """Where all ranks of a host belong. Raises LaunchError."""
+    from numatune.launch.placement import of_ranks
+    from numatune.launch.ranks import Rank
+
+    of = of_ranks(at.topology, _process(at, Rank()), policy, ranks)
+    return tuple(_with_what_it_sees(at, of(rank)) for rank in range(ranks))
+
+
+def _process(at: Scene, rank: Rank) -> Process:
+    from numatune.launch.model import Process
+
+    return Process(
         rank=rank,
         cpus=at.cpus,
         mems=at.mems,
@@ -124,15 +136,13 @@ def placement(at: Scene, policy: Policy, rank: Rank) -> Placement:
         kin=at.found.kin,
         caller=frozenset(at.environment),
     )
-    made = place(at.topology, process, policy)
+
+
+def _with_what_it_sees(at: Scene, made: Placement) -> Placement:
+    """What was said of the visible devices comes before the steps of a placement."""
+    import dataclasses
+
     return dataclasses.replace(made, steps=(*at.seen.steps, *made.steps))
-
-
-def placements(at: Scene, policy: Policy, ranks: int) -> tuple[Placement, ...]:
-    """Where all ranks of a host belong. Raises LaunchError."""
-    from numatune.launch.ranks import Rank
-
-    return tuple(placement(at, policy, Rank(rank, ranks)) for rank in range(ranks))
 
 
 def engine_words(  # noqa: PLR0913  # a start has that many properties

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from numatune.cpus import CpuSet
 from numatune.errors import LaunchError
+from numatune.launch.model import Process
 from numatune.launch.nearby import nearest
 from numatune.launch.notes import Notes
 from numatune.launch.policy import RankPolicy
@@ -19,11 +20,12 @@ Found = tuple[CpuSet, list[int]]
 
 @dataclass(frozen=True)
 class Choice:
-    """Makes the choice for one process. `own`: what is written out for its rank."""
+    """Makes the choice for one process. `own`: what is written out for its rank; `seats`: any rank's of its host."""
 
     seats: Seats
     notes: Notes
     own: RankPolicy
+    process: Process
 
     def cpus(self, devices: tuple[Seen, ...]) -> Found:
         """The CPUs of a process that drives these devices."""
@@ -31,7 +33,7 @@ class Choice:
         if self.own.cpus is not None or policy.cpu == "list":
             return self._listed(devices)
         if self.own.node is not None:
-            return self._at_node(self.own.node, f"rank {self.seats.process.rank.rank}")
+            return self._at_node(self.own.node, f"rank {self.process.rank.rank}")
         if devices:
             each = [self._of_seen(place, one) for place, one in enumerate(devices)]
             homes = list(dict.fromkeys(home for _, home in each))
@@ -40,7 +42,7 @@ class Choice:
         return self._without_device()
 
     def _listed(self, devices: tuple[Seen, ...]) -> Found:
-        policy, rank = self.seats.policy, self.seats.process.rank.rank
+        policy, rank = self.seats.policy, self.process.rank.rank
         wanted = self.own.cpus if self.own.cpus is not None else policy.cpus
         if rank is None and wanted is None:
             wanted = union(one.cpus for one in policy.ranks.values() if one.cpus is not None)
@@ -68,7 +70,7 @@ class Choice:
 
     def _of_seen(self, place: int, one: Seen) -> tuple[CpuSet, int | None]:
         """Of one of the devices; for a process that drives all of them, where that device's rank is written out."""
-        own = self.seats.policy.ranks.get(place) if self.seats.process.rank.rank is None else None
+        own = self.seats.policy.ranks.get(place) if self.process.rank.rank is None else None
         if own is not None and own.cpus is not None:
             return self._within(own.cpus), self.seats.home(one.address) if own.node is None else own.node
         if own is not None and own.node is not None:
@@ -177,10 +179,10 @@ class Choice:
         return whole
 
     def _without_device(self) -> Found:
-        rank, size = self.seats.process.rank.rank, self.seats.process.rank.size
-        if self.seats.policy.cpu == "none" or (rank is not None and self.seats.process.seen):
+        rank, size = self.process.rank.rank, self.process.rank.size
+        if self.seats.policy.cpu == "none" or (rank is not None and self.process.seen):
             return self.seats.allowed, []
-        if rank is None or self.seats.process.rank.alone:
+        if rank is None or self.process.rank.alone:
             return self._alone()
         if size is None or rank >= size:
             found = f"rank {rank} without a device needs the number of ranks on this host"

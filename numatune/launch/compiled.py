@@ -13,14 +13,15 @@ Rank i takes device i here; where a list of visible devices says otherwise, `qui
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from numatune.cpus import CpuSet
 from numatune.errors import LaunchError
 from numatune.launch.carried import travelling
 from numatune.launch.model import Placement, Process
-from numatune.launch.placement import place
+from numatune.launch.placement import of_ranks, place
 from numatune.launch.policy import Policy
 from numatune.launch.ranks import Rank
 from numatune.launch.seats import computes
@@ -58,15 +59,20 @@ def lines(topology: Topology, policy: Policy, cpusets: Iterable[Scope]) -> list[
 
 
 def _entries(topology: Topology, process: Process, policy: Policy, count: int) -> Iterator[str]:
-    ranks: Sequence[int | None] = (None,) if policy.ranks else (None, *range(count))
-    for rank in ranks:
-        who = Rank(rank, count if rank is not None else None)
-        try:
-            made = place(topology, replace(process, rank=who), policy)
-        except LaunchError:
-            continue
-        if not any(step.warns for step in made.steps):
-            yield from _entry(made)
+    yield from _simple(lambda: place(topology, process, policy))
+    of = of_ranks(topology, process, policy, count)
+    for rank in range(0 if policy.ranks else count):
+        yield from _simple(functools.partial(of, rank))
+
+
+def _simple(placed: Callable[[], Placement]) -> Iterator[str]:
+    """The entry of a placement of which there is nothing to say."""
+    try:
+        made = placed()
+    except LaunchError:
+        return
+    if not any(step.warns for step in made.steps):
+        yield from _entry(made)
 
 
 def _entry(made: Placement) -> Iterator[str]:

@@ -6,6 +6,9 @@ memory) is made up for with a step that warns; under `strict` it is a LaunchErro
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from numatune.cpus import CpuSet
 from numatune.errors import LaunchError
 from numatune.launch import targets
@@ -14,6 +17,7 @@ from numatune.launch.model import Memory, Placement, Process
 from numatune.launch.nearby import adapter_name, adapters, is_rdma
 from numatune.launch.notes import Notes
 from numatune.launch.policy import COUNTED, Policy
+from numatune.launch.ranks import Rank
 from numatune.launch.seats import Seats
 from numatune.launch.shares import cores_in, union
 from numatune.launch.step import Step
@@ -27,31 +31,40 @@ _MUCH_SMALLER = 4
 
 def place(topology: Topology, process: Process, policy: Policy) -> Placement:
     """Where the process belongs. Raises LaunchError when the policy leaves no answer."""
-    return _Placing(topology, process, policy).placement()
+    return _Placing(Seats(topology, process, policy), process).placement()
+
+
+def of_ranks(topology: Topology, process: Process, policy: Policy, size: int) -> Callable[[int], Placement]:
+    """Where each of the ranks 0 to `size` - 1 of a host belongs, by its number: as `place` would say it of each.
+
+    They have the seats in common, which are worked out once. What it returns raises LaunchError as `place` does.
+    """
+    seats = Seats(topology, replace(process, rank=Rank(0, size)), policy)
+    return lambda rank: _Placing(seats, replace(process, rank=Rank(rank, size))).placement()
 
 
 class _Placing:
-    """One placement on its way."""
+    """One placement on its way. `seats`: those of any rank of the same host."""
 
-    def __init__(self, topology: Topology, process: Process, policy: Policy) -> None:
-        self.topology = topology
+    def __init__(self, seats: Seats, process: Process) -> None:
+        self.topology = seats.topology
         self.process = process
-        self.policy = policy
+        self.policy = seats.policy
         self.rank = process.rank.rank
-        self.own = policy.rank(self.rank)
-        self.seats = Seats(topology, process, policy)
-        self.notes = Notes(policy, list(process.rank.steps))
+        self.own = self.policy.rank(self.rank)
+        self.seats = seats
+        self.notes = Notes(self.policy, list(process.rank.steps))
 
     def placement(self) -> Placement:
         devices = self._devices()
         self._tell_what_is_allowed()
-        cpus, homes = Choice(self.seats, self.notes, self.own).cpus(devices)
+        cpus, homes = Choice(self.seats, self.notes, self.own, self.process).cpus(devices)
         bound = self.policy.cpu != "none" or self.own.node is not None or self.own.cpus is not None
         cpus = self._thinned(cpus) if bound else cpus
         known = [device for one in devices if (device := self.seats.device(one.address))]
         self._warn_of_a_small_set(cpus, known)
         memory = self._memory(homes)
-        nics = tuple(dict.fromkeys(adapter_name(one) for one in self._adapters(known)))
+        near = [adapter for one in known for adapter in adapters(self.topology, one)]
         return Placement(
             rank=self.rank,
             devices=tuple(dict.fromkeys(one.address for one in devices if one.address)),
@@ -60,8 +73,8 @@ class _Placing:
             bound=bound,
             memory=memory,
             shm=self._shared_memory(),
-            nics=nics,
-            env=self._environment(cpus, known),
+            nics=tuple(dict.fromkeys(map(adapter_name, near))),
+            env=self._environment(cpus, near),
             steps=tuple(self.notes.steps),
         )
 
@@ -96,12 +109,9 @@ class _Placing:
             self.notes.say("allowed", f"CPUs {seats.allowed}", reason)
         else:
             self._tell_what_is_reserved()
-        nodes = [node.cpus.bits for node in seats.nodes]
-        every = [core.cpus.bits for core in self.topology.cpus.cores]
-        crossing = [core for core in every if sum(bool(node & core) for node in nodes) > 1]
-        if crossing:
+        if crossing := seats.crossing:
             reason = "a virtual machine's or firmware's tables of nodes and cores disagree"
-            self.notes.steps.append(Step("cores", f"{len(crossing)} cores lie in several nodes", reason, warns=True))
+            self.notes.steps.append(Step("cores", f"{crossing} cores lie in several nodes", reason, warns=True))
 
     def _tell_what_is_reserved(self) -> None:
         """A node that has too few cores reserves fewer than were asked for, or none."""
@@ -163,14 +173,11 @@ class _Placing:
                 self.notes.say("shm", step.result, step.reason)
         return chosen.memory.nodes
 
-    def _adapters(self, devices: list[Device]) -> list[Device]:
-        return [adapter for one in devices for adapter in adapters(self.topology, one)]
-
-    def _environment(self, cpus: CpuSet, devices: list[Device]) -> dict[str, str]:
-        """What is to be set; a variable that the caller has is left alone."""
+    def _environment(self, cpus: CpuSet, near: list[Device]) -> dict[str, str]:
+        """What is to be set, of adapters near the devices too; a variable that the caller has is left alone."""
         counts = {"cpus": len(cpus), "cores": len(cores_in(self.topology, cpus))}
         wanted = {name: str(counts[text]) if text in COUNTED else text for name, text in self.policy.env.items()}
-        rdma = list(dict.fromkeys(adapter_name(one) for one in self._adapters(devices) if is_rdma(one)))
+        rdma = list(dict.fromkeys(adapter_name(one) for one in near if is_rdma(one)))
         if self.policy.nics and rdma:
             wanted["NCCL_IB_HCA"] = f"={','.join(rdma)}"
             wanted["UCX_NET_DEVICES"] = ",".join(f"{name}:1" for name in rdma)

@@ -21,7 +21,7 @@ from numatune.topology.model import Device, Node, Topology
 
 @dataclass(frozen=True)
 class Seats:
-    """The seats of a host, for one process and one policy."""
+    """The seats of a host, for one process and one policy. The same for each rank below the number of ranks."""
 
     topology: Topology
     process: Process
@@ -51,9 +51,20 @@ class Seats:
                 found.append(node)
         return found
 
+    @functools.cached_property
+    def crossing(self) -> int:
+        """How many cores lie in several nodes."""
+        nodes = [node.cpus.bits for node in self.nodes]
+        every = (core.cpus.bits for core in self.topology.cpus.cores)
+        return sum(sum(bool(node & core) for node in nodes) > 1 for core in every)
+
     def device(self, address: str) -> Device | None:
         """The PCI device of that address."""
-        return next((one for one in self.topology.devices if one.address == address), None)
+        return self._devices.get(address)
+
+    @functools.cached_property
+    def _devices(self) -> Mapping[str, Device]:
+        return {one.address: one for one in reversed(self.topology.devices)}
 
     def home(self, address: str) -> int | None:
         """The node with CPUs that a device is nearest to; None when nobody knows where the device is."""

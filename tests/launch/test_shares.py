@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from numatune.cpus import CpuSet
 from numatune.launch.model import Placement, Process
-from numatune.launch.placement import place
+from numatune.launch.placement import of_ranks, place
 from numatune.launch.policy import Policy, RankPolicy
 from numatune.launch.ranks import Rank
 from numatune.launch.shares import cores_in, split, union
@@ -103,6 +103,22 @@ def test_ranks_agree_without_a_word(data: st.DataObject):
     other = place(topology, process(topology, shuffled.index(seen[rank]), len(seen), whole, list(shuffled)), policy)
     assert common.cpus == alone.cpus == other.cpus
     assert common.memory == alone.memory == other.memory
+
+
+@given(st.data())
+def test_ranks_placed_together_are_where_each_is_alone(data: st.DataObject):
+    """Whatever the mode, and with places written out for some of them, devices for some of them, or none."""
+    topology = data.draw(hosts())
+    seen = [device.address for device in topology.devices]
+    size = data.draw(st.integers(1, 9))
+    written = st.builds(RankPolicy, node=st.sampled_from([node.id for node in topology.nodes]))
+    mode = data.draw(st.sampled_from(["node", "exclusive", "l3", "socket", "none"]))
+    ranks = data.draw(st.dictionaries(st.integers(0, 9), written, max_size=2))
+    policy = Policy(cpu=mode, reserve_cores=data.draw(st.integers(0, 2)), ranks=ranks)
+    common = process(topology, None, None, data.draw(cut(topology)), seen)
+    of = of_ranks(topology, common, policy, size)
+    for rank in data.draw(st.permutations(range(size))):
+        assert of(rank) == place(topology, dataclasses.replace(common, rank=Rank(rank, size)), policy)
 
 
 @given(st.data())
