@@ -20,18 +20,15 @@ def beyond(asked: CpuSet, topology: Topology) -> str:
     return f"CPUs {missing} are not on this host; online are {topology.cpus.online}" if missing else ""
 
 
-def not_here(asked: CpuSet, topology: Topology, source: Source | None) -> str:
-    """Why a set cannot be used on this host, or "": it names CPUs that are not here, or none that is online.
-
-    source  the line of the profile that asks for it
-    """
+def unusable(asked: CpuSet, topology: Topology) -> str:
+    """Why a set cannot be used on this host, or "": it names CPUs that are not here, or none that is online."""
     online = topology.cpus.online
-    found = beyond(asked, topology)
-    if not found and not asked & online:
-        found = f"none of the CPUs {asked} is online; online are {online}" if asked else "it names no CPU"
-    return lacking(found, source) if found else ""
+    if asked & online:
+        return beyond(asked, topology)
+    none = f"none of the CPUs {asked} is online; online are {online}" if asked else "it names no CPU"
+    return beyond(asked, topology) or none
 
 
 def lacking(found: str, source: Source | None) -> str:
-    """What a host lacks, told like a mistake of the profile: with the line that asks for it."""
-    return str(Problem(str(source or ""), found))
+    """What a host lacks, told like a mistake of the profile: with the line that asks for it; "" for nothing."""
+    return str(Problem(str(source or ""), found)) if found else ""

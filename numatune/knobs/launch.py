@@ -16,7 +16,8 @@ from pydantic import AfterValidator, Field, model_validator
 from numatune.cpus import CpuSet
 from numatune.errors import LaunchError, Problem
 from numatune.knobs.base import Asked, Context, CpuSetField, Knob, Path, Refused, Section
-from numatune.knobs.cpu_masks import not_here
+from numatune.knobs.cpu_masks import lacking, unusable
+from numatune.knobs.node_ids import not_here, without_memory
 from numatune.launch import compiled, wording
 from numatune.launch.policy import NICS, CpuMode, MemoryMode, OnUnknown, Policy, Smt, Thp
 from numatune.launch.quick import FILE
@@ -24,6 +25,7 @@ from numatune.settings.codecs import Text
 from numatune.settings.model import Impact, Phase, Setting, SettingId
 from numatune.settings.targets import Nothing, OwnedFile
 from numatune.topology.model import Section as TopologySection
+from numatune.topology.model import Topology
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
 
@@ -106,7 +108,7 @@ def _settings(section: LaunchSection, context: Context) -> tuple[Setting, ...]:
     policy = _policy(section, context)
     whys = (getattr(section, key) for key in type(section).model_fields)
     return (
-        *_elsewhere(section, context),
+        *_elsewhere(section, policy, context),
         Setting(
             id=SettingId(wording.SETTING),
             target=OwnedFile(FILE),
@@ -121,22 +123,36 @@ def _settings(section: LaunchSection, context: Context) -> tuple[Setting, ...]:
     )
 
 
-def _elsewhere(section: LaunchSection, context: Context) -> Iterator[Setting]:
-    """One row for each set of CPUs that this host has not: who starts with it falls back to what there is."""
-    asked: dict[Path, CpuSet | None] = {("cpus",): section.cpus.value if section.cpus else None}
-    asked |= {("ranks", rank, "cpus"): one.cpus for rank, one in section.ranks.items()}
-    for path, cpus in asked.items():
-        source = context.source("launch", *path)
-        if cpus and (missing := not_here(cpus, context.topology, source)):
+def _elsewhere(section: LaunchSection, policy: Policy, context: Context) -> Iterator[Setting]:
+    """One row for each set of CPUs or nodes that this host has not: who starts with it falls back to what there is."""
+    for path, asked, wrong in _written(section, policy, context.topology):
+        if wrong:
+            source = context.source("launch", *path)
             yield Setting(
                 id=SettingId(f"launch:{'/'.join(path)}"),
-                target=Nothing("unsupported", missing),
+                target=Nothing("unsupported", lacking(wrong, source)),
                 codec=Text(),
-                want=str(cpus),
+                want=asked,
                 phase=Phase.FILES,
                 section="launch",
                 source=source,
             )
+
+
+def _written(section: LaunchSection, policy: Policy, topology: Topology) -> Iterator[tuple[Path, str, str]]:
+    """Where CPUs or nodes are written out, the text, and what this host has not of them."""
+    cpus: dict[Path, CpuSet | None] = {("cpus",): policy.cpus}
+    cpus |= {("ranks", rank, "cpus"): one.cpus for rank, one in section.ranks.items()}
+    yield from ((path, str(asked), unusable(asked, topology)) for path, asked in cpus.items() if asked)
+    for rank, one in section.ranks.items():
+        if one.node is not None:
+            yield ("ranks", rank, "node"), str(one.node), not_here(one.node, topology)
+    nodes: dict[Path, CpuSet | None] = {("memory_nodes",): policy.memory_nodes, ("shm",): policy.shm_nodes}
+    nodes |= {("ranks", rank, "memory"): one.memory for rank, one in section.ranks.items()}
+    for path, asked in nodes.items():
+        if asked:
+            without = (why for node in asked if (why := without_memory(node, topology)))
+            yield path, str(asked), next(without, "")
 
 
 def _cpusets(context: Context) -> Iterator[tuple[CpuSet, CpuSet]]:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from numatune.cpus import CpuSet
 from numatune.knobs.base import Asked, Context, CpuSetField, Knob, Path, Section, wanted
-from numatune.knobs.cpu_masks import not_here, width
+from numatune.knobs.cpu_masks import lacking, unusable, width
 from numatune.settings.codecs import CpuMask
 from numatune.settings.model import Phase, Setting, SettingId
 from numatune.settings.targets import KernelFile, Nothing
@@ -59,16 +59,14 @@ def _masks(
     for name, one in asked.items():
         if one is None:
             continue
-        lacking = not_here(one.value, context.topology, context.source(*above, name))
+        wrong = lacking(unusable(one.value, context.topology), context.source(*above, name))
         mask = CpuMask(width=width(context.topology))
         made = wanted(
             context,
             (*above, name),
             one,
-            want=str(one.value) if lacking else one.value.mask(mask.width),
-            target=Nothing("unsupported", lacking)
-            if lacking
-            else KernelFile((f"{_ROOT}/{name}{below}",), absent=absent),
+            want=str(one.value) if wrong else one.value.mask(mask.width),
+            target=Nothing("unsupported", wrong) if wrong else KernelFile((f"{_ROOT}/{name}{below}",), absent=absent),
             codec=mask,
             phase=Phase.IRQ,
         )
