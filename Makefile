@@ -163,6 +163,6 @@ NO      := $(addprefix --no-,recommends suggests conflicts breaks replaces enhan
 .build/apt-lab:
 	@mkdir -p .build
 	@test "$$(id -u)" = 0 || { echo "the lab needs root: it builds a guest's file system" >&2; exit 1; }
-	@$(APT) update && $(APT) install -y --no-install-recommends qemu-system-x86 qemu-utils seabios ipxe-qemu \
+	@$(APT) update && $(APT) install -y --no-install-recommends qemu-system-x86 qemu-utils seabios ipxe-qemu acpica-tools \
 	    mmdebstrap debian-archive-keyring openssh-client e2fsprogs util-linux >/dev/null
 	@touch $@

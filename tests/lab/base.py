@@ -15,7 +15,7 @@ CHECKOUT = Path(__file__).parents[2]
 # Images and saved states. A folder outside the checkout (LAB_CACHE) serves several of them, and survives `make clean`.
 CACHE = Path(os.environ.get("LAB_CACHE") or CHECKOUT / ".build" / "lab").absolute()
 MATRIX = os.environ.get("LAB_MATRIX") == "1"  # as in `make lab-matrix`: what takes minutes more
-COMMANDS = ("qemu-system-x86_64", "qemu-img", "mmdebstrap", "mke2fs", "ssh", "ssh-keygen", "setpriv")
+COMMANDS = ("qemu-system-x86_64", "qemu-img", "iasl", "mmdebstrap", "mke2fs", "ssh", "ssh-keygen", "setpriv")
 
 
 class LabError(Exception):

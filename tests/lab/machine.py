@@ -15,7 +15,7 @@ from lab.base import CACHE, LabError, call
 from lab.image import Image, key_pair
 from lab.kernels import DEFAULT
 from lab.qemu import Qemu
-from lab.shapes import Shape
+from lab.shapes import TABLE, Shape
 from lab.ssh import Answer, Ssh
 
 BOOT = 300.0  # seconds; ten to forty are usual, but the real processors may be everybody's
@@ -64,6 +64,8 @@ class Machine:
         runs = CACHE / "runs"
         runs.mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix=f"{shape.name}-", dir=runs))
+        if shape.firmware:
+            call("iasl", "-p", str(self.folder / TABLE), str(shape.firmware))
         self._owned = (self.folder / "owned").open("w")
         fcntl.flock(self._owned, fcntl.LOCK_EX)
         self._qemu: Qemu | None = None

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 LOCAL = 10  # ACPI's distance of a node to itself
+TABLE = "firmware.aml"  # in a machine's folder: what its shape's `firmware` is compiled to
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class Shape:
     devices: tuple[Device, ...] = ()
     spare: int | None = None  # the node that has a slot with nothing in it
     reach: tuple[tuple[Reach, ...], ...] = ()  # a row for each node with CPUs; none: firmware has no such table
+    firmware: Path | None = None  # an ACPI table besides QEMU's own, in ACPI's language
 
     @property
     def cores(self) -> int:
@@ -67,6 +70,7 @@ class Shape:
         return [
             *self._memory(),
             *self._table(),
+            *(("-acpitable", f"file={TABLE}") if self.firmware else ()),
             *self._bridges(),
             *(word for device in self.devices for word in self._at_start(device)),
         ]
@@ -198,7 +202,12 @@ TIERED = Shape(
 )
 
 SINGLE = Shape(
-    name="single", smp="2", nodes=(Node("0-1", 1024),), distances=((LOCAL,),), devices=(Device("vmxnet3", 0),)
+    name="single",  # one node, whose CPUs have frequencies and idle states to set
+    smp="2",
+    nodes=(Node("0-1", 1024),),
+    distances=((LOCAL,),),
+    devices=(Device("vmxnet3", 0),),
+    firmware=Path(__file__).with_name("firmware.asl"),
 )
 
 SHAPES = {shape.name: shape for shape in (NPS2, GRACE, TIERED, SINGLE)}

@@ -65,7 +65,9 @@ def reset(made: Machine, *, bare: bool = False) -> None:
 def ready(made: Machine, name: str) -> Path:
     """The folder of the state to restore from; made by way of this machine if the cache has none, or on demand."""
     states = CACHE / "states"
-    state = states / f"{name}-{digest(call('qemu-system-x86_64', '--version'), *MACHINE, *made.line, WARM_UP)}"
+    firmware = made.shape.firmware.read_text(encoding="utf-8") if made.shape.firmware else ""
+    parts = (call("qemu-system-x86_64", "--version"), *MACHINE, *made.line, firmware, WARM_UP)
+    state = states / f"{name}-{digest(*parts)}"
     drop(states, f"{name}-*", [state])
     files = code()
     known = state.exists()
