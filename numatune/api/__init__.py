@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from numatune.api.rebinding import rebind as rebind
     from numatune.api.rebinding import rebinds as rebinds
     from numatune.api.repairing import repair as repair
+    from numatune.api.repeating import repeated as repeated
     from numatune.api.restoring import TakenBack as TakenBack
     from numatune.api.restoring import proposal as proposal
     from numatune.api.restoring import rollback as rollback
@@ -94,6 +95,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "reapplying": ("reapply",),
     "rebinding": ("rebind", "rebinds"),
     "repairing": ("repair",),
+    "repeating": ("repeated",),
     "restoring": ("TakenBack", "proposal", "rollback"),
     "verifying": ("verify",),
     "verifying_hosts": ("verify_hosts",),

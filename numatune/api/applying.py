@@ -11,6 +11,7 @@ from numatune.compat import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numatune.api.planning import Request
+    from numatune.api.repeating import Report
     from numatune.api.restoring import TakenBack
     from numatune.engine.execute import Progress
     from numatune.host.protocol import Host
@@ -52,20 +53,23 @@ def apply(  # noqa: PLR0913  # what, and how, and who is told
     confirm: Callable[[Plan], bool] | None = None,
     confirm_within: int | None = None,
     progress: Progress | None = None,
+    report: Callable[[Applied], Report] | None = None,
 ) -> Applied:
     """Make the host as the request, or a saved plan, wants. The second time changes nothing and writes nothing.
 
     confirm         shown the plan when there is anything to do, without holding the lock; False: nothing is done
     confirm_within  seconds after which the run is taken back, unless somebody confirms it
+    report          tells what came of it; where nothing was to do that is kept, and is what `repeated` gives
     Raises ProfileError before the host is touched, UnmetError where that is not what is expected of it, MovedError when
     a plan that was shown or saved no longer fits, LockedError, StateError when the journal cannot be written,
     NumatuneError when a run waits for confirm.
     """
     from numatune.api import expecting
     from numatune.api.planning import Request, prepare
+    from numatune.api.repeating import Look
     from numatune.engine import lock, paths
 
-    made = request
+    made, look = request, None
     if confirm:
         _nothing_waits(host)
         made = prepare(host, request) if isinstance(request, Request) else request
@@ -75,11 +79,15 @@ def apply(  # noqa: PLR0913  # what, and how, and who is told
     with lock.held(paths.lock(host.root), "apply", wait):
         _nothing_waits(host)
         if isinstance(made, Request):
-            made = prepare(host, made)
+            look = Look(host, made)
+            made = look.plan
         else:
             _check_unmoved(made, host)
         expecting.stop_unmet(made, host)
-        return _Apply(made, host, why).run(confirm_within, progress)
+        done = _Apply(made, host, why).run(confirm_within, progress)
+        if look and report:
+            look.keep(done, report(done))
+        return done
 
 
 class _Apply:

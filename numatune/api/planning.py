@@ -99,8 +99,11 @@ def plan(reader: Reader, request: Request) -> Plan:
     return prepare(reader, request).plan
 
 
-def prepare(reader: Reader, request: Request) -> SavedPlan:
-    """A plan with all that carrying it out needs. Raises as `plan`, and TrustError for what a boot would run."""
+def prepare(reader: Reader, request: Request, document: Document | None = None) -> SavedPlan:
+    """A plan with all that carrying it out needs. Raises as `plan`, and TrustError for what a boot would run.
+
+    document  the request's profiles, where they are read already
+    """
     from numatune.api import expecting, persisting
     from numatune.api.memory import recall
     from numatune.engine import applied
@@ -109,7 +112,7 @@ def prepare(reader: Reader, request: Request) -> SavedPlan:
     from numatune.settings.plan import Plan
 
     check_sections(request)
-    wanted = want(reader, request)
+    wanted = want(reader, request, document)
     resolved = wanted.resolved
     memory = recall(reader, ledger=request.releases)
     if memory.applied and memory.applied.program and not request.releases:
@@ -159,15 +162,15 @@ def load_plan(path: str) -> SavedPlan:
     return saved.load(os.path.abspath(path))  # noqa: PTH100  # pathlib costs a start-up
 
 
-def want(reader: Reader, request: Request) -> Wanted:
-    """What the request means on this host. Raises ProfileError."""
+def want(reader: Reader, request: Request, document: Document | None = None) -> Wanted:
+    """What the request means on this host. Raises ProfileError. `document`: as for `prepare`."""
     from numatune import profile
     from numatune.api.memory import recall
     from numatune.discover import discover
     from numatune.engine import applied
     from numatune.topology.resolve import with_names, with_overrides
 
-    document = load(request.profiles, variables=request.variables)
+    document = document or load(request.profiles, variables=request.variables)
     topology = with_overrides(discover(reader, document.reads), document.overrides)
     if not all(interrupt.name for interrupt in topology.interrupts):
         topology = with_names(topology, applied.interrupt_names(recall(reader).applied))

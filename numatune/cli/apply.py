@@ -8,6 +8,8 @@ from numatune.cli import options
 from numatune.compat import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from numatune.api.applying import Applied
     from numatune.api.planning import Request
     from numatune.cli.parser import Commands
@@ -95,6 +97,11 @@ def run(args: argparse.Namespace) -> int:
 
     host = api.open_host(args.root, live=args.root_is_live)
     options.need_consent(args)
+    if args.json and not args.plan and (report := api.repeated(host, options.request(args))):
+        from numatune.cli.output import say_json
+
+        say_json(report)
+        return options.exit_code(report["summary"]["differences"], args)
     with progress() as tell:
         done = api.apply(
             host,
@@ -104,6 +111,7 @@ def run(args: argparse.Namespace) -> int:
             confirm=None if args.yes else lambda made: _confirmed(made, args),
             confirm_within=args.confirm_within,
             progress=tell,
+            report=_report if args.json else None,
         )
     if done.declined:
         from numatune.cli.output import remark
@@ -157,17 +165,22 @@ def _confirmed(made: Plan, args: argparse.Namespace) -> bool:
 def _print(done: Applied, args: argparse.Namespace) -> None:
     from numatune.cli.output import say, say_json
 
-    back = done.taken_back.run if done.taken_back else None
     if args.json:
-        from numatune.views import plan_json
-
-        until = done.waiting.until if done.waiting else None
-        say_json(plan_json.report(done.plan, done.outcomes, done.run, taken_back_by=back, confirm_until=until))
+        say_json(_report(done))
         return
     from numatune.cli.terminal import style
     from numatune.views import plan_text
 
+    back = done.taken_back.run if done.taken_back else None
     shown = plan_text.report(
         done.plan, done.outcomes, style(args), run=done.run, taken_back_by=back, verbose=args.verbose
     )
     say(shown)
+
+
+def _report(done: Applied) -> dict[str, Any]:
+    from numatune.views import plan_json
+
+    back = done.taken_back.run if done.taken_back else None
+    until = done.waiting.until if done.waiting else None
+    return plan_json.report(done.plan, done.outcomes, done.run, taken_back_by=back, confirm_until=until)

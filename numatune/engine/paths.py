@@ -58,5 +58,10 @@ def witness(state_folder: str) -> str:
     return f"{state_folder}/witness.json"
 
 
+def repeated(state_folder: str) -> str:
+    """What the host answered, and what was said, when an apply found nothing to do."""
+    return f"{state_folder}/repeated.json"
+
+
 def _below(root: str, path: str) -> str:
     return root.rstrip("/") + path

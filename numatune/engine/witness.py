@@ -1,14 +1,16 @@
-"""The answers that a host gave when a drift check found it clean, so that the next one can be short.
+"""The answers that a host gave when a look found nothing to do, so that the next one can be short.
 
-A look at a host is a function of what its Reader answers, of the applied set, and of the holds. When every question of
-that look gets the same answer again, and both files are still the same, the look would find the same again: clean. Only
-when an answer differs is the stored set read, and the look repeated.
+A look at a host is a function of what its Reader answers and of the state beside: the applied set, the holds. When
+every question of that look gets the same answer again, and those files are still the same, the look would find the
+same again. Only when an answer differs is it repeated. `drift` looks so (api/drifting.py), and `apply` of what is
+applied (api/repeating.py).
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 
 from numatune import __version__
 from numatune.compat import TYPE_CHECKING
@@ -16,19 +18,22 @@ from numatune.engine import trust
 from numatune.host.protocol import Ran, Read, Reader, Stat
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 _PASSING = ("/cgroup.procs", "/cgroup.threads", "/cgroup.events", "/tasks", "/proc/interrupts", "/free_hugepages")
 """Files that move all the time: they tell who stands on a setting or how much is free, never what a setting holds. That
 only matters to a row that differs and is held back for it; who records a look makes sure that there is none."""
 
+_PROCESSES = re.compile(r"/proc(/\d+/\w+)?")
+"""Who runs: asked only to name who else would set a value. What they do to one is seen at the value."""
+
 _MEMORY = ("/meminfo", "MemTotal")
 """Of these files only such lines stay the same while nothing happens; the free memory is as passing as the above."""
 
 _UNSTEADY = {"moved": "during the look"}
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Recorder:
@@ -59,14 +64,15 @@ class Recorder:
     def read(self, path: str) -> Read:
         """Text or errno."""
         found = self._reader.read(path)
-        if not path.endswith(_PASSING):
+        if not (path.endswith(_PASSING) or _PROCESSES.fullmatch(path)):
             self._note("read", path, _lasting(path, found))
         return found
 
     def names(self, folder: str) -> tuple[str, ...]:
         """Names."""
         found = self._reader.names(folder)
-        self._note("names", folder, list(found))
+        if not _PROCESSES.fullmatch(folder):
+            self._note("names", folder, list(found))
         return found
 
     def real(self, path: str) -> str | None:
@@ -92,20 +98,22 @@ class Recorder:
             self._answers[method, argument] = _UNSTEADY
 
 
-def save(path: str, beside: Sequence[str], answers: list[list[Any]]) -> int:
-    """Store the answers with what state they go with: the files `beside`, there or not.
+def save(path: str, beside: Sequence[str], answers: list[list[Any]], told: Any = None) -> int:
+    """Store the answers with what state they go with: the files `beside`, there or not; and what else is to be known.
 
-    0 or the errno: without them drift is only slower.
+    0 or the errno: without them a look is only slower.
     """
     from numatune.host.local import LocalHost  # noqa: PLC0415  # a check only reads
 
     data = {"format": FORMAT, "numatune": __version__, "beside": [*map(identity, beside)], "answers": answers}
-    return LocalHost().replace(os.path.abspath(path), json.dumps(data, separators=(",", ":")), 0o644)  # noqa: PTH100  # pathlib costs a start-up
+    text = json.dumps({**data, "told": told}, separators=(",", ":"))
+    return LocalHost().replace(os.path.abspath(path), text, 0o644)  # noqa: PTH100  # pathlib costs a start-up
 
 
-def holds(path: str, beside: Sequence[str], reader: Reader) -> bool:
-    """Whether a clean check is on record for the state in `beside`, and the host answers every question as it did then.
+def holds(path: str, beside: Sequence[str], reader: Reader, fits: Callable[[Any], bool] = lambda _: True) -> bool:
+    """Whether such a look is on record for the state in `beside`, and the host answers every question as it did then.
 
+    fits  whether what was told with it is as it should be; asked before the host is
     Anything that is not quite right with the record means no, never an error. Raises TrustError when others could have
     written it.
     """
@@ -116,7 +124,7 @@ def holds(path: str, beside: Sequence[str], reader: Reader) -> bool:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123  # pathlib costs a start-up
             data = json.load(file)
         goes_with = (data["format"], data["numatune"], data["beside"])
-        if goes_with != (FORMAT, __version__, [*map(identity, beside)]):
+        if goes_with != (FORMAT, __version__, [*map(identity, beside)]) or not fits(data["told"]):
             return False
         return all(_answer(method, argument, reader) == answer for method, argument, answer in data["answers"])
     except (OSError, ValueError, KeyError, TypeError):

@@ -51,13 +51,15 @@ class Layer:
 class Document:
     """Profiles as text and tree. Nothing here depends on a host.
 
-    `problems`: mistakes that did not keep the files from being read; `resolve` reports them with all others.
+    problems  mistakes that did not keep the files from being read; `resolve` reports them with all others
+    looked    every path that was looked at on the way, with its text; None where there was no file
     """
 
     files: Mapping[str, File]
     layers: tuple[Layer, ...]
     variables: Mapping[str, str] = dataclasses.field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    looked: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
     def tree(self) -> Branch:

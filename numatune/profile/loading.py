@@ -42,7 +42,7 @@ def load(
             layers.append(Layer(text_of(loader.files[label].tree, "name") or name, chain))
     if loader.fatal:
         raise ProfileError((*loader.fatal, *loader.problems))
-    return Document(loader.files, tuple(layers), dict(variables or {}), tuple(loader.problems))
+    return Document(loader.files, tuple(layers), dict(variables or {}), tuple(loader.problems), loader.looked)
 
 
 class _Loader:
@@ -52,16 +52,26 @@ class _Loader:
         self.files: dict[str, File] = {}
         self.fatal: list[Problem] = []
         self.problems: list[Problem] = []
+        self.looked: dict[str, str | None] = {}
         self._check = check
         self._etc = etc
 
     def named(self, name: str) -> str | None:
         """Read the file that a name of the command line leads to; its label, or None when it could not be read."""
         try:
-            return self._load(lookup.find(name, etc=self._etc), ())
+            return self._load(self._found(name), ())
         except ProfileError as error:
             self.fatal += error.problems
             return None
+
+    def _found(self, name: str, beside: lookup.Found | None = None, where: str = "") -> lookup.Found:
+        found = lookup.find(name, beside=beside, where=where, etc=self._etc)
+        if not lookup.is_path(name):
+            for other in lookup.candidates(name, etc=self._etc):
+                if other.path == found.path:
+                    break
+                self.looked.setdefault(other.path, None)
+        return found
 
     def _load(self, found: lookup.Found, above: tuple[str, ...]) -> str | None:
         """Read a file and what it extends."""
@@ -70,7 +80,7 @@ class _Loader:
         try:
             if self._check and found.origin != "shipped":
                 self._check(found.path)
-            text = lookup.text(found)
+            text = self.looked[found.path] = lookup.text(found)
             tree, problems = read(text, found.label)
         except ProfileError as error:
             self.fatal += error.problems
@@ -100,7 +110,7 @@ class _Loader:
     def _below(self, ref: Leaf, beside: lookup.Found, above: tuple[str, ...]) -> str | None:
         where = problem(ref.source, ("extends",), "").where
         try:
-            found = lookup.find(str(ref.value), beside=beside, where=where, etc=self._etc)
+            found = self._found(str(ref.value), beside, where)
         except ProfileError as error:
             self.fatal += error.problems
             return None

@@ -12,9 +12,9 @@ from fakes.kernel import FakeKernel
 from fakes.refusals import Clamps, Refuses
 from fakes.trees import host_tree
 from fakes.usual import USUAL
+from fakes.watching import OTHERS, Asked, changed
 
 from numatune import api
-from numatune.host.protocol import Ran, Read, Stat
 
 PROFILE = """\
 name: wide
@@ -38,37 +38,6 @@ BUSY = {
     "/sys/fs/cgroup/busy/cgroup.subtree_control": "\n",
     "/proc/901/comm": "python3\n",
 }
-OTHERS = ("0\n", "1\n", "", "7-8\n", "populated 0\n", "4242\n", "x y [z]\n", "MemTotal: 1 kB\nMemFree: 1 kB\n")
-
-
-class Asked:
-    """A host that remembers which paths it was asked for."""
-
-    def __init__(self, kernel: FakeKernel) -> None:
-        self._kernel = kernel
-        self.paths: dict[str, None] = {}
-        self.root, self.live = kernel.root, True
-
-    def read(self, path: str) -> Read:
-        self.paths[path] = None
-        return self._kernel.read(path)
-
-    def names(self, folder: str) -> tuple[str, ...]:
-        self.paths[folder] = None
-        return self._kernel.names(folder)
-
-    def real(self, path: str) -> str | None:
-        self.paths[path] = None
-        return self._kernel.real(path)
-
-    def stat(self, path: str) -> Stat | None:
-        self.paths[path] = None
-        return self._kernel.stat(path)
-
-    def ask(self, argv: tuple[str, ...]) -> Ran:
-        return self._kernel.ask(argv)
-
-
 Make = Callable[[str, Mapping[str, str]], FakeKernel]
 
 
@@ -97,7 +66,7 @@ def test_a_record_that_holds_means_a_look_would_find_nothing(make: Make) -> None
     for path in asked.paths:
         for other in (None, *OTHERS):
             one = kernel.copy()
-            _change(one, path, other)
+            changed(one, path, other)
             tried += 1
             if api.clean(one):
                 held += 1
@@ -114,13 +83,3 @@ def test_a_row_that_waits_for_what_passes_leaves_no_record(make: Make) -> None:
     kernel.put("/sys/fs/cgroup/busy/cgroup.procs", "")
     kernel.put("/sys/fs/cgroup/busy/cgroup.events", "populated 0\nfrozen 0\n")
     assert typed("drift").code == 2
-
-
-def _change(kernel: FakeKernel, path: str, text: str | None) -> None:
-    """Somebody writes another text, or takes the file or folder away, or puts a file where there was none."""
-    if text is None:
-        kernel.remove(path)
-    elif not kernel.is_folder(path):
-        kernel.put(path, text)
-    else:
-        kernel.put(f"{path}/new", text)
