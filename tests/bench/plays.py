@@ -62,11 +62,12 @@ def plays(folder: Path, held: Mapping[str, str]) -> dict[str, dict[str, object]]
         "numatune_persist": False,  # would switch units on
         "numatune_check": "cron",
     }
+    apart = {"NUMATUNE_STATE_DIR": str(folder / "role-state")}  # as on a host of its own, which one of them tunes
     return {
         "empty": {"tasks": []},
         "tasks": {"tasks": tasks},
         "apply": {"tasks": [apply]},
-        "role": {"roles": [{"role": "numatune", "vars": role}]},
+        "role": {"roles": [{"role": "numatune", "vars": role}], "environment": apart},
     }
 
 
