@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from numatune.discover.read import integer
 from numatune.host.protocol import Reader
 from numatune.settings.codecs import bytes_of
 from numatune.settings.model import FitsFree, Guard, NotBelow, Refuse, RoomFor, Unpopulated, Zero
@@ -65,7 +66,7 @@ def _mem_free(text: str | None) -> int | None:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text and text.strip().isdecimal() else None
+    return integer((text or "").strip())
 
 
 def _size(size: int) -> str:

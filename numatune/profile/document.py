@@ -59,7 +59,7 @@ class Document:
     layers: tuple[Layer, ...]
     variables: Mapping[str, str] = dataclasses.field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
-    looked: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
+    looked: Mapping[str, str | None] = dataclasses.field(default_factory=dict, compare=False)
 
     @functools.cached_property
     def tree(self) -> Branch:

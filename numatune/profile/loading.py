@@ -14,7 +14,7 @@ from numatune.profile.reader import read
 from numatune.profile.tree import Branch, Leaf, Row, problem
 
 _MAX_CHAIN = 32
-_REQUIRES = re.compile(r"\s*(>=|>|<=|<|==)\s*(\d+(?:\.\d+){0,3})\s*\Z", re.ASCII)
+_REQUIRES = re.compile(r"\s*(>=|>|<=|<|==)\s*(\d{1,9}(?:\.\d{1,9}){0,3})\s*\Z", re.ASCII)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z", re.ASCII)
 
 

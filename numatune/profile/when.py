@@ -11,8 +11,9 @@ from numatune.errors import did_you_mean
 from numatune.topology.model import Device, DeviceKind, Topology
 
 _COMPARE = re.compile(r"\s*(>=|<=|==|!=|>|<|=)?\s*(.*?)\s*\Z", re.DOTALL)
-_VERSION = re.compile(r"\d+(?:\.\d+)*\Z", re.ASCII)
-_LEADING = re.compile(r"\d+(?:\.\d+)*", re.ASCII)
+_VERSION = re.compile(r"\d{1,9}(?:\.\d{1,9})*\Z", re.ASCII)
+_COUNT = re.compile(r"\d{1,9}\Z", re.ASCII)
+_LEADING = re.compile(r"\d{1,9}(?:\.\d{1,9})*", re.ASCII)
 _NOT_SAID: Final = {
     "gpu": "accelerator",
     "metal": "none",
@@ -92,7 +93,7 @@ def _numbers(version: str) -> list[int]:
 def _count(of: Callable[[Topology], int], one: str, more: str) -> Callable[[str, Any, Topology], str]:
     def check(key: str, wanted: Any, topology: Topology) -> str:
         for operator, number in _comparisons(key, wanted, '2 or ">=2"'):
-            if not number.isdecimal():
+            if not _COUNT.match(number):
                 raise Invalid(key, _found(wanted), 'a number, or one like ">=2"')
             if not _holds(operator, [of(topology)], [int(number)]):
                 have = of(topology)

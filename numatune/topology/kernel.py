@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_VERSION = re.compile(r"(\d+)\.(\d+)")
+_VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})")
 
 
 def at_least(release: str, major: int, minor: int) -> bool:

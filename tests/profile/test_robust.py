@@ -178,3 +178,24 @@ def test_a_name_is_a_word(tmp_path: Path, name: str) -> None:
     path.write_text(f"name: {name}\n", encoding="utf-8")
     with pytest.raises(ProfileError, match=r"p\.yaml:1: name: "):
         profile.resolve(profile.load([str(path)]), TOPOLOGY)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'when: {kernel: ">=NUMBER"}',
+        'when: {kernel: ">=6.NUMBER"}',
+        'when: {distribution: "debian >=NUMBER"}',
+        'when: {cpus: ">=NUMBER"}',
+        'requires: ">=NUMBER"',
+    ],
+)
+def test_a_version_of_thousands_of_digits_is_told(line: str, tmp_path: Path) -> None:
+    """More than Python makes a number of."""
+    path = tmp_path / "case.yaml"
+    path.write_text(f"name: case\n{line.replace('NUMBER', '9' * 5000)}\nsysctl: {{vm.swappiness: 1}}\n")
+    with pytest.raises(ProfileError) as raised:
+        profile.resolve(profile.load([str(path)]), TOPOLOGY)
+    (problem,) = raised.value.problems
+    assert problem.where.startswith(f"{path}:2")
+    assert "accepted" in str(problem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numatune.discover.read import integer
 from numatune.engine.kinds.access import refused
 from numatune.host.protocol import Host, Reader
 from numatune.settings.codecs import meets
@@ -49,4 +50,4 @@ def write(target: HugepagePool, change: Change, host: Host) -> int:
 
 def _count(text: str | None) -> int:
     """A number of pages; 0 where the kernel has no such file."""
-    return int(text) if text and text.strip().isdecimal() else 0
+    return integer((text or "").strip()) or 0

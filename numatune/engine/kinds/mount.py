@@ -20,7 +20,7 @@ from numatune.settings.targets import Mount, MountOption
 _SHARED = "/dev/shm"  # noqa: S108  # where POSIX shared memory is; nothing is put there
 _UNSET: Mapping[str, str] = {"mpol": "default", "huge": "never", "size": ""}
 """What an option means that is not shown."""
-_KIB = re.compile(r"(\d+)k\Z")
+_KIB = re.compile(r"(\d{1,18})k\Z")
 _CONTAINER = re.compile(
     r"(?:^|/)(?:(docker|libpod|crio|cri-containerd)-)?([0-9a-f]{12})[0-9a-f]{52}(?:\.scope)?(?:/|\Z)"
 )
