@@ -195,7 +195,7 @@ class Machine:
         self._qemu = Qemu(self.folder, [*self.line, *more])
         self._ssh = Ssh(self.folder, self._qemu.forwarded_port(), key_pair())
         try:
-            self._ssh.wait(BOOT)
+            self._ssh.wait(BOOT, self._qemu.check)
         except LabError as error:
             raise LabError(f"{error}: {self._console()}") from None
 

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import tarfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,10 +47,11 @@ class Ssh:
         words = [word for key_, value in options.items() for word in ("-o", f"{key_}={value}")]
         self.argv = ["ssh", "-F", "none", *words, "-i", str(key), "-p", str(port), "root@127.0.0.1"]
 
-    def wait(self, seconds: float) -> None:
-        """Until the guest's ssh greets; LabError after so many seconds."""
+    def wait(self, seconds: float, check: Callable[[], None]) -> None:
+        """Until the guest's ssh greets; LabError after so many seconds, or when the `check` between raises it."""
         end = time.monotonic() + seconds
         while not self.greets():
+            check()
             if time.monotonic() > end:
                 raise LabError(f"no ssh in the guest after {seconds:.0f} s")
             time.sleep(0.2)
