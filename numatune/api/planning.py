@@ -99,10 +99,13 @@ def plan(reader: Reader, request: Request) -> Plan:
     return prepare(reader, request).plan
 
 
-def prepare(reader: Reader, request: Request, document: Document | None = None) -> SavedPlan:
+def prepare(
+    reader: Reader, request: Request, document: Document | None = None, others: Reader | None = None
+) -> SavedPlan:
     """A plan with all that carrying it out needs. Raises as `plan`, and TrustError for what a boot would run.
 
     document  the request's profiles, where they are read already
+    others    who is asked who else sets a value; None: the reader
     """
     from numatune.api import expecting, persisting
     from numatune.api.memory import recall
@@ -123,7 +126,7 @@ def prepare(reader: Reader, request: Request, document: Document | None = None) 
     settings += kept
     allowed, on_unmet = request.allow_disruption or resolved.allow_disruption, request.on_unmet or resolved.on_unmet
     options = options_for(request.allow_unsafe, allow_disruption=allowed, retry=request.retry)
-    changes = difference(settings, reader, options, memory, whole=request.releases)
+    changes = difference(settings, reader, options, memory, whole=request.releases, others=others)
     asked = {setting.id for setting in flat(settings)}
     notes = (*resolved.notes, *notes, *expecting.notes(changes, on_unmet))
     part = Part(resolved.profiles, wanted.document.stored(), request.only, request.skip, resolved.allow_disruption)
@@ -177,23 +180,31 @@ def want(reader: Reader, request: Request, document: Document | None = None) -> 
     return Wanted(document, topology, profile.resolve(document, topology))
 
 
-def difference(
-    settings: Sequence[Setting], reader: Reader, options: Options, memory: Memory, *, whole: bool = True
+def difference(  # noqa: PLR0913  # a plan is made from so much
+    settings: Sequence[Setting],
+    reader: Reader,
+    options: Options,
+    memory: Memory,
+    *,
+    whole: bool = True,
+    others: Reader | None = None,
 ) -> tuple[Change, ...]:
     """The rows of a plan, in the order of writing, watched companions and what is released included.
 
-    whole  the settings take the place of all that is applied; else only what made the old set survive a reboot is
-           released where the new one has no need of it
+    whole   the settings take the place of all that is applied; else only what made the old set survive a reboot is
+            released where the new one has no need of it
+    others  as for `prepare`
     """
     from numatune.api import persisting
-    from numatune.engine import holds, when
+    from numatune.engine import conflicts, holds, when
     from numatune.engine.diff import diff
     from numatune.engine.observe import flat, observe
     from numatune.engine.order import order
     from numatune.engine.release import released
 
     wanted = flat(settings)
-    rows = diff(wanted, observe(wanted, reader), options, memory.remembered)
+    seen = observe(wanted, reader, name_conflicts=False)
+    rows = diff(wanted, conflicts.named(wanted, seen, others or reader), options, memory.remembered)
     if memory.ledger and memory.applied:
         stored = memory.applied
         old = (*stored.settings, *stored.owed) if whole else persisting.of(stored)

@@ -2,7 +2,7 @@
 
 A fleet does little else. What an apply does is a function of the request, of the profiles' files, of the state folder
 and of what the host answers; when all of these are as they were when one found nothing to do, the next one has only its
-report to give. Who else runs that would set a value is not asked again: `plan` tells that, and `drift` what they do.
+report to give. Who else would set a value is not asked again: `plan` tells that, and `drift` what came of it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Look:
         self._host, self._request = host, request
         self._document = load(request.profiles, variables=request.variables)
         self._recorder = witness.Recorder(host)
-        self.plan = prepare(self._recorder, request, self._document)
+        self.plan = prepare(self._recorder, request, self._document, others=host)
 
     def keep(self, done: Applied, report: Report) -> None:
         """With the lock held: write down the report of an apply that found nothing to do, with all that it went by.

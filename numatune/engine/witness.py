@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 
 from numatune import __version__
 from numatune.compat import TYPE_CHECKING
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 _PASSING = ("/cgroup.procs", "/cgroup.threads", "/cgroup.events", "/tasks", "/proc/interrupts", "/free_hugepages")
 """Files that move all the time: they tell who stands on a setting or how much is free, never what a setting holds. That
 only matters to a row that differs and is held back for it; who records a look makes sure that there is none."""
-
-_PROCESSES = re.compile(r"/proc(/\d+/\w+)?")
-"""Who runs: asked only to name who else would set a value. What they do to one is seen at the value."""
 
 _MEMORY = ("/meminfo", "MemTotal")
 """Of these files only such lines stay the same while nothing happens; the free memory is as passing as the above."""
@@ -64,15 +60,14 @@ class Recorder:
     def read(self, path: str) -> Read:
         """Text or errno."""
         found = self._reader.read(path)
-        if not (path.endswith(_PASSING) or _PROCESSES.fullmatch(path)):
+        if not path.endswith(_PASSING):
             self._note("read", path, _lasting(path, found))
         return found
 
     def names(self, folder: str) -> tuple[str, ...]:
         """Names."""
         found = self._reader.names(folder)
-        if not _PROCESSES.fullmatch(folder):
-            self._note("names", folder, list(found))
+        self._note("names", folder, list(found))
         return found
 
     def real(self, path: str) -> str | None:
