@@ -27,14 +27,15 @@ _LINK_IS_UP = ("carrier.d", "degraded.d", "routable.d")
 """Of its folders those that a link reaches when it comes up, whatever is configured on it."""
 
 
-def program(request: Request, memory: Memory, reader: Reader) -> tuple[str, ...]:
+def program(request: Request, stored: tuple[str, ...], reader: Reader) -> tuple[str, ...]:
     """By which a boot is to call numatune; () when nothing is to survive one.
+
+    stored  what the last apply chose
 
     The path by which numatune was called, no link in it resolved: an upgrade switches a link. The one that is stored
     stays while it is there and nothing was said of --persist, or while it leads to the same program. Raises UsageError
     below another root, TrustError for a program that others than root could change.
     """
-    stored = memory.applied.program if memory.applied else ()
     if not (bool(stored) if request.persist is None else request.persist):
         return ()
     called = _called()

@@ -121,7 +121,7 @@ def prepare(
     if memory.applied and memory.applied.program and not request.releases:
         memory = recall(reader, ledger=True)
     settings = applied.chosen(resolved.settings, request.only, request.skip)
-    program = persisting.program(request, memory, reader)
+    program = persisting.program(request, memory.applied.program if memory.applied else (), reader)
     kept, notes = persisting.rows(settings, request, program, memory, reader)
     settings += kept
     allowed, on_unmet = request.allow_disruption or resolved.allow_disruption, request.on_unmet or resolved.on_unmet

@@ -27,6 +27,7 @@ def repeated(host: Host, request: Request) -> Report | None:
     """The report of the last such apply, if it would be the same now. None: `apply` has to look."""
     if not host.live:
         return None
+    from numatune.api import persisting
     from numatune.engine import lock, paths, witness
     from numatune.errors import NumatuneError
 
@@ -35,7 +36,10 @@ def repeated(host: Host, request: Request) -> Report | None:
 
     def fits(found: Report) -> bool:
         told.update(found)
-        return bool(found["request"] == _words(request)) and all(_is_as(*file) for file in found["files"])
+        if found["words"] != _words(host, request) or not all(_is_as(*file) for file in found["files"]):
+            return False
+        kept = tuple(found["program"])
+        return persisting.program(request, kept, host) == kept
 
     try:
         with lock.held(paths.lock(host.root), "apply", 0):
@@ -49,9 +53,10 @@ class Look:
     """A plan of a request, and all that it goes by. Raises as `prepare`."""
 
     def __init__(self, host: Host, request: Request) -> None:
-        from numatune.api.planning import load, prepare
+        from numatune.api.planning import check_sections, load, prepare
         from numatune.engine import witness
 
+        check_sections(request)
         self._host, self._request = host, request
         self._document = load(request.profiles, variables=request.variables)
         self._recorder = witness.Recorder(host)
@@ -69,7 +74,12 @@ class Look:
         from numatune.engine import paths, witness
 
         state = paths.state(self._host.root)
-        told = {"request": _words(self._request), "files": list(self._document.looked.items()), "report": report}
+        told = {
+            "words": _words(self._host, self._request),
+            "files": list(self._document.looked.items()),
+            "program": self.plan.program,
+            "report": report,
+        }
         witness.save(paths.repeated(state), _beside(state), self._recorder.answers, told)
 
 
@@ -85,14 +95,25 @@ def _is_left(outcome: Outcome) -> bool:
     return not (outcome.changed or outcome.errno or outcome.conflicts)
 
 
-def _words(request: Request) -> list[Any]:
-    """What was asked, and what its names and paths hang on."""
+def _words(host: Host, request: Request) -> list[Any]:
+    """What was asked, by which program, and what its names and paths hang on."""
     import dataclasses
 
+    import numatune
+    from numatune.engine import witness
+
     plain = dataclasses.replace(request, allow_unsafe=frozenset(), variables={})
-    variables = sorted(map(list, request.variables.items()))
-    folders = [os.environ.get("NUMATUNE_PROFILES_DIR"), os.getcwd()]  # noqa: PTH109  # pathlib costs a start-up
-    return [repr(plain), sorted(request.allow_unsafe), variables, *folders, sys.argv[0], sys.executable, os.geteuid()]
+    asked = [repr(plain), sorted(request.allow_unsafe), sorted(map(list, request.variables.items())), host.root]
+    program = [sys.argv[0], sys.executable, witness.identity(numatune.__file__), os.geteuid()]
+    return [*asked, *program, _folder(), *map(os.environ.get, ("NUMATUNE_PROFILES_DIR", "NUMATUNE_STATE_DIR"))]
+
+
+def _folder() -> str:
+    """Where relative paths start; "" when that is gone."""
+    try:
+        return os.getcwd()  # noqa: PTH109  # pathlib costs a start-up
+    except OSError:
+        return ""
 
 
 def _is_as(path: str, text: str | None) -> bool:
@@ -111,10 +132,7 @@ def _beside(state: str) -> tuple[str, ...]:
     """The state that an apply goes by, besides the host's answers."""
     from numatune.engine import paths
 
-    return (
-        paths.applied(state),
-        paths.holds(state),
-        paths.boot(state),
-        paths.confirm(state),
-        paths.runs(state),
-    )
+    runs = paths.runs(state)
+    journals = sorted(os.listdir(runs)) if os.path.isdir(runs) else []  # noqa: PTH112, PTH208  # as above
+    ours = (paths.applied(state), paths.holds(state), paths.boot(state), paths.confirm(state))
+    return (*ours, runs, *(f"{runs}/{name}" for name in journals))

@@ -158,9 +158,9 @@ def _kept(path: str, found: Stat | None) -> list[int] | None:
 
 
 def identity(path: str) -> list[int] | None:
-    """Which file this is, in this version: each replacement changes it. None: there is none."""
+    """Which file this is, in this version: each replacement changes it, and each chmod. None: there is none."""
     try:
         found = os.stat(path)  # noqa: PTH116  # pathlib costs a start-up
     except OSError:
         return None
-    return [found.st_ino, found.st_size, found.st_mtime_ns]
+    return [found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]

@@ -124,7 +124,7 @@ def _settings(section: LaunchSection, context: Context) -> tuple[Setting, ...]:
 
 
 def _elsewhere(section: LaunchSection, policy: Policy, context: Context) -> Iterator[Setting]:
-    """One row for each set of CPUs or nodes that this host has not: who starts with it falls back to what there is."""
+    """One row for each set of CPUs or nodes that this host has not: who starts with it is placed elsewhere, or not."""
     for path, asked, wrong in _written(section, policy, context.topology):
         if wrong:
             source = context.source("launch", *path)

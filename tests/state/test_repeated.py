@@ -15,7 +15,9 @@ from fakes.trees import host_tree
 from fakes.usual import USUAL
 from fakes.watching import OTHERS, Asked, changed
 
+import numatune
 from numatune import api, profile
+from numatune.api import persisting
 from numatune.api.planning import Request
 
 BASE = "name: base\nsysctl: {vm.page-cluster: 0}\n"
@@ -34,6 +36,7 @@ expect: {nodes: {all: 2}}
 PAGES = {"/proc/sys/vm/page-cluster": "3\n"}
 WORDS = ("apply", "wide.yaml", "--yes", "--json")
 REQUEST = Request(profiles=("wide.yaml",))
+LASTING = Request(profiles=("wide.yaml",), persist=True)
 
 Again = Callable[[], bool]
 
@@ -239,3 +242,85 @@ def test_a_policy_of_shared_memory_that_a_remount_took(tmp_path: Path, monkeypat
         kernel.put(path, mounts.replace(",mpol=interleave:0-1", ""))
     assert api.repeated(kernel, REQUEST) is None
     assert not api.clean(kernel)
+
+
+@pytest.fixture
+def installed(kernel: FakeKernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A numatune by which boots are to call it, which an apply with --persist has stored."""
+    place = tmp_path / "bin"
+    place.mkdir(mode=0o755)
+    for name in ("numatune", "other"):
+        (place / name).write_text("#!/bin/sh\n")
+        (place / name).chmod(0o755)
+    monkeypatch.setattr(persisting, "_behind", lambda: ())
+    monkeypatch.setattr(persisting, "_called", lambda: (str(place / "numatune"),))
+    for _ in range(2):
+        typed(*WORDS, "--persist")
+    assert api.repeated(kernel, LASTING)
+    return place / "numatune"
+
+
+def test_a_program_that_boots_no_longer_find(
+    installed: Path, kernel: FakeKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed.unlink()
+    monkeypatch.setattr(persisting, "_called", lambda: (str(installed.with_name("other")),))
+    assert api.repeated(kernel, LASTING) is None
+    typed(*WORDS, "--persist")
+    assert f'"{installed.with_name("other")}"' in (installed.parents[1] / "state" / "applied.json").read_text()
+
+
+def test_a_program_that_others_can_write(installed: Path, kernel: FakeKernel) -> None:
+    installed.chmod(0o777)
+    assert api.repeated(kernel, LASTING) is None
+    assert "every boot would run" in typed(*WORDS, "--persist").out
+
+
+def test_from_a_folder_that_is_gone(kernel: FakeKernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMATUNE_PROFILES_DIR", str(tmp_path))
+    words = ("apply", str(tmp_path / "wide.yaml"), "--yes", "--json")
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    for _ in range(2):
+        assert typed(*words).code == 2
+    assert api.repeated(kernel, Request(profiles=(str(tmp_path / "wide.yaml"),)))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["applied.json", "runs/000001.jsonl"])
+def test_state_that_others_can_write_is_refused_as_ever(name: str, kernel: FakeKernel, tmp_path: Path) -> None:
+    (tmp_path / "state" / name).chmod(0o666)
+    assert api.repeated(kernel, REQUEST) is None
+    assert typed(*WORDS).code == 1
+
+
+def test_a_journal_that_was_written_over(kernel: FakeKernel, tmp_path: Path) -> None:
+    (tmp_path / "state" / "runs" / "000001.jsonl").write_text("rubbish\n")
+    assert api.repeated(kernel, REQUEST) is None
+    assert typed(*WORDS).code == 1
+
+
+def test_another_build_of_the_same_version(kernel: FakeKernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "__init__.py").touch()
+    monkeypatch.setattr(numatune, "__file__", str(tmp_path / "__init__.py"))
+    assert api.repeated(kernel, REQUEST) is None
+
+
+def test_another_state_folder_by_name(kernel: FakeKernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that persist name it."""
+    monkeypatch.setenv("NUMATUNE_STATE_DIR", f"{tmp_path}/./state")
+    assert api.repeated(kernel, REQUEST) is None
+
+
+def test_another_root_is_another_host(kernel: FakeKernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakeKernel, "root", "/host")
+    assert api.repeated(kernel, REQUEST) is None
+
+
+def test_a_section_that_is_none_is_told_before_a_profile_that_is_none() -> None:
+    assert (
+        typed("apply", "nope.yaml", "--only", "bogus", "--yes").code
+        == typed("plan", "nope.yaml", "--only", "bogus").code
+    )
