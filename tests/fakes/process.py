@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -67,6 +69,16 @@ def numatune(
 
 
 AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+
+
+@functools.cache
+def no_nobody() -> str:
+    """Why a command of numatune cannot be run as nobody, or ""."""
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        return "only root can become nobody, with setpriv"
+    asks = [*AS_NOBODY, sys.executable, "-P", "-c", "import numatune, yaml"]
+    ended = subprocess.run(asks, check=False, capture_output=True).returncode
+    return "nobody may not read this checkout or its virtual environment" if ended else ""
 
 
 def mounted(script: str, *arguments: object) -> tuple[str, ...]:

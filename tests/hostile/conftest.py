@@ -1,25 +1,19 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from fakes.process import AS_NOBODY
+from fakes.process import no_nobody
 
 
 @pytest.fixture
 def nobody() -> Iterator[Path]:
     """A folder of nobody's own, to work in and to hold its state."""
-    if os.geteuid() != 0 or not shutil.which("setpriv"):
-        pytest.skip("only root can become nobody, with setpriv")
-    asks = [*AS_NOBODY, sys.executable, "-P", "-c", "import numatune, yaml"]
-    if subprocess.run(asks, check=False, capture_output=True).returncode:
-        pytest.skip("nobody may not read this checkout or its virtual environment")
+    if why := no_nobody():
+        pytest.skip(why)
     with tempfile.TemporaryDirectory(dir="/tmp") as name:  # pytest's own folders are closed to others
         folder = Path(name)
         os.chown(folder, 65534, 65534)

@@ -22,6 +22,10 @@ class LabError(Exception):
     """A machine could not be built, started or asked; one message for whoever runs the tests."""
 
 
+class SilentError(LabError):
+    """A guest that runs and does not answer in time."""
+
+
 def missing() -> str:
     """Why no machine can be built here; empty where one can."""
     if os.geteuid() != 0:

@@ -18,7 +18,7 @@ from lab.qemu import Qemu
 from lab.shapes import TABLE, Shape
 from lab.ssh import Answer, Ssh
 
-BOOT = 300.0  # seconds; ten to forty are usual, but the real processors may be everybody's
+BOOT = 240.0  # seconds; ten to forty are usual, but the real processors may be everybody's
 TAG = "warm"  # a saved state's name inside its disks
 COMMAND_LINE = (
     *("root=/dev/vda", "rw", "console=ttyS0", "loglevel=4", "systemd.show_status=false"),
@@ -197,7 +197,7 @@ class Machine:
         try:
             self._ssh.wait(BOOT, self._qemu.check)
         except LabError as error:
-            raise LabError(f"{error}: {self._console()}") from None
+            raise type(error)(f"{error}: {self._console()}") from None
 
     def _plug(self) -> None:
         """Plug in what comes later, and wait until the guest has a driver on it."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.base import LabError
+from lab.base import LabError, SilentError
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,12 @@ class Ssh:
         self.argv = ["ssh", "-F", "none", *words, "-i", str(key), "-p", str(port), "root@127.0.0.1"]
 
     def wait(self, seconds: float, check: Callable[[], None]) -> None:
-        """Until the guest's ssh greets; LabError after so many seconds, or when the `check` between raises it."""
+        """Until the guest's ssh greets; SilentError after so many seconds, or what the `check` between raises."""
         end = time.monotonic() + seconds
         while not self.greets():
             check()
             if time.monotonic() > end:
-                raise LabError(f"no ssh in the guest after {seconds:.0f} s")
+                raise SilentError(f"no ssh in the guest after {seconds:.0f} s")
             time.sleep(0.2)
 
     def run(self, script: str, *, check: bool = True, stdin: bytes = b"", timeout: float = 600) -> Answer:

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 
-from lab.base import CACHE, CHECKOUT, call, digest, locked
+from lab.base import CACHE, CHECKOUT, SilentError, call, digest, locked
 from lab.contents import INSTALLED
 from lab.image import image
 from lab.kernels import DEFAULT
@@ -78,11 +78,20 @@ def ready(made: Machine, name: str) -> Path:
         made.restore(plug=False)
         renew(made, files)
     else:
-        made.boot(plug=False)
+        boot(made)
         made.ssh.unpack(files, HOME)
     made.run(WARM_UP)
     made.save(state, {MANIFEST: json.dumps(hashes(files))})
     return state
+
+
+def boot(made: Machine) -> None:
+    """The first boot, in which nothing is under test yet: once more where the kernel hangs, as it does rarely."""
+    try:
+        made.boot(plug=False)
+    except SilentError:
+        made.cut()
+        made.boot(plug=False)
 
 
 def renew(made: Machine, files: Mapping[str, bytes]) -> None:

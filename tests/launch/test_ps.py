@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
+from fakes.process import no_nobody
 from launch.test_run import CPUS, NODE, ROOT, numatune
 
 from numatune.cpus import CpuSet
@@ -148,7 +149,7 @@ def test_any_process_can_be_looked_at():
     assert (ran.returncode, ran.stderr) == (1, "numatune: process 4194305: is not there\n")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be somebody else")
+@pytest.mark.skipif(bool(no_nobody()), reason=no_nobody())
 @numa
 def test_other_peoples_processes_are_told_as_such():
     code = f"import os; os.setuid(65534); from numatune.launch import proof; (p,) = proof.processes([{os.getpid()}])"

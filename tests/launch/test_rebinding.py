@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
+from fakes.process import no_nobody
 from launch.hosts import cpu_set, given, shaped
 from launch.test_cases import policy_of
 from launch.test_run import CPUS, ROOT, numatune
@@ -169,7 +170,7 @@ def test_cpus_that_its_cpuset_does_not_allow_are_refused_and_told():
         assert all("EINVAL" in reason for reason in done.refused.values())
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be somebody else")
+@pytest.mark.skipif(bool(no_nobody()), reason=no_nobody())
 def test_other_peoples_threads_are_refused_and_told():
     code = f"""
 import os
