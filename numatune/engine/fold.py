@@ -159,7 +159,7 @@ def _taken(entry: _Entry, old: Owned | None, start: RunStart) -> Owned | None:
         in_doubt=entry.in_doubt or (ack is not None and ack.errno != 0),
         coupled=entry.coupled,
         writes=intent.writes,
-        identity=(ack.identity if ack else "") or intent.identity,
+        identity=(ack.identity if ack else "") or intent.identity or (chained.identity if chained else ""),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from numatune.engine.drift import outlives_reboot
 from numatune.engine.fold import ours
+from numatune.engine.kinds.owned_file import made_for
 from numatune.engine.order import order
 from numatune.settings.codecs import agree, alike, shown
 from numatune.settings.journal import Owned
@@ -42,6 +43,7 @@ def restore(
         owned.setting.id for owned in ledger.values() if _was_made(owned) and isinstance(owned.setting.target, PLACES)
     }
     kept_down = _kept_down(ledger, seen)
+    folders = _folders_made(ledger)
     changes: list[Change] = []
     spared: list[Spared] = []
     for sid, owned in ledger.items():
@@ -52,7 +54,7 @@ def restore(
         maker = ledger.get(owned.setting.needs) if owned.setting.needs else None
         match _give_back(owned, seen[sid], maker):
             case Change() as change:
-                changes.append(change)
+                changes.append(_with_its_folders(change, folders))
             case str() as reason:
                 spared.append(Spared(sid, reason))
             case None:
@@ -78,6 +80,25 @@ def _kept_down(ledger: Mapping[SettingId, Owned], seen: Mapping[SettingId, Obser
         if outlives_reboot(target) and not alike(owned.setting.codec, owned.original, seen[sid].text)
     }
     return {sid for sid, _, target in units if target.aspect == "active" and target.unit in out_of_the_boot}
+
+
+def _folders_made(ledger: Mapping[SettingId, Owned]) -> frozenset[str]:
+    """Those that were not there before files of ours were put into them."""
+    files = [(owned.setting.target, owned.identity) for owned in ledger.values() if _was_made(owned)]
+    return frozenset(
+        folder for file, there in files if isinstance(file, OwnedFile) for folder in made_for(file.path, there)
+    )
+
+
+def _with_its_folders(change: Change, made: frozenset[str]) -> Change:
+    """A file that goes takes the folders that were made for it along, or for another one that may go before it."""
+    target = change.setting.target
+    if change.action is not Action.DELETE or not isinstance(target, OwnedFile):
+        return change
+    there = target.path.rpartition("/")[0]
+    while there in made:
+        there = there.rpartition("/")[0]
+    return replace(change, seen=replace(change.seen, identity=there or "/"))
 
 
 def again(change: Change, now: Observation, *, by_us: bool) -> Change:

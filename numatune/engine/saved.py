@@ -16,6 +16,7 @@ from numatune.settings.applied import Hold, SavedPlan
 from numatune.settings.codecs import alike, shown
 from numatune.settings.model import SettingId
 from numatune.settings.plan import Action, Change, Observation, Remembered
+from numatune.settings.targets import OwnedFile
 
 
 def save(path: str, saved: SavedPlan) -> None:
@@ -100,7 +101,7 @@ def _moved(change: Change, now: Observation) -> Problem | None:
     if not alike(setting.codec, then.text, now.text):
         before, after = (shown(setting.codec, text) for text in (then.text, now.text))
         return Problem(setting.id, f"held {_value(before)} when the plan was saved, holds {_value(after)} now")
-    if then.identity != now.identity:
+    if then.identity != now.identity and not isinstance(setting.target, OwnedFile):
         return Problem(setting.id, f"was {then.identity or 'not there'}, is {now.identity or 'gone'} now")
     return None
 

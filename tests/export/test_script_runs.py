@@ -49,7 +49,8 @@ class Tuned:
         files = {path for path in self.folder.rglob("*") if path.is_file()}
         texts = {str(path.relative_to(self.folder)): path.read_text(encoding="utf-8") for path in files}
         known = {path: text for path, text in texts.items() if not path.startswith(("run/numatune/", "stubs/"))}
-        return {path: text.partition("[")[2].partition("]")[0] or text.strip() for path, text in known.items()}
+        values = {path: text.partition("[")[2].partition("]")[0] or text.strip() for path, text in known.items()}
+        return values | {f"{path}/": "" for path in (self.folder / "etc").rglob("*") if path.is_dir()}
 
 
 @pytest.fixture

@@ -314,5 +314,9 @@ class FakeKernel(MountCalls):
         if self.uid:
             return errno.EACCES
         self._inodes.pop(path, None)
+        folder = posixpath.dirname(path)
+        while not self.is_folder(folder):
+            self.put(f"{folder}/", "")
+            folder = posixpath.dirname(folder)
         self.put(path, text, mode)
         return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable
 
 from numatune.engine.kinds.access import refused
 from numatune.host.protocol import Host, Reader
@@ -15,15 +16,20 @@ _UNIT_FOLDERS = ("/etc/systemd/", "/run/systemd/")
 
 
 def look(target: OwnedFile, setting: Setting, reader: Reader) -> Observation:
-    """The file's text. Where it is not as wanted: whether the nearest folder that is there can be written."""
+    """The file's text. Where it is not as wanted: whether the nearest folder that is there can be written.
+
+    Identity of a file that is not there: that folder. What is made below it goes with the file.
+    """
     found = reader.read(target.path)
     if found.text is not None and (setting.want is None or meets(setting.codec, setting.want, found.text)):
         return Observation(found.text, where=target.path)
     folder = target.path.rpartition("/")[0]
     while folder and reader.stat(folder) is None:
         folder = folder.rpartition("/")[0]
-    refusal = refused(folder or "/", reader)
-    return Observation(found.text, refusal or found.errno, target.path, writable=not refusal)
+    folder = folder or "/"
+    refusal = refused(folder, reader)
+    identity = folder if found.text is None else ""
+    return Observation(found.text, refusal or found.errno, target.path, identity, writable=not refusal)
 
 
 def write(target: OwnedFile, change: Change, host: Host) -> int:
@@ -34,6 +40,7 @@ def write(target: OwnedFile, change: Change, host: Host) -> int:
     if change.action is Action.DELETE:
         failed = host.drop(target.path)
         failed = 0 if failed == errno.ENOENT else failed
+        _drop_folders(() if failed else made_for(target.path, change.seen.identity), host)
     else:
         failed = next((code for text in change.writes if (code := host.replace(target.path, text, target.mode))), 0)
     if failed or not target.restart or (target.through and host.stat(target.through) is None):
@@ -41,6 +48,23 @@ def write(target: OwnedFile, change: Change, host: Host) -> int:
     if target.path.startswith(_UNIT_FOLDERS):
         host.run(("systemctl", "daemon-reload"))
     return 0 if host.run(("systemctl", "try-restart", target.restart)).code in {0, _NO_SYSTEMCTL} else errno.EIO
+
+
+def made_for(path: str, there: str) -> tuple[str, ...]:
+    """The folders of a path below the one that was there before, deepest first. None where that is not known ("")."""
+    made = []
+    folder = path.rpartition("/")[0]
+    while there and folder.startswith(f"{there.rstrip('/')}/"):
+        made.append(folder)
+        folder = folder.rpartition("/")[0]
+    return tuple(made)
+
+
+def _drop_folders(folders: Iterable[str], host: Host) -> None:
+    """Remove those that are empty now. One that somebody has replaced by a link is not followed, and stays."""
+    for folder in folders:
+        if host.stat(folder) and (host.real(folder) != folder or host.drop(folder)):
+            return
 
 
 _NO_SYSTEMCTL = 127

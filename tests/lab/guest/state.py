@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 
 NOT_A_VALUE = {"stat_refresh", "drop_caches", "compact_memory", "full_scans", "pages_collapsed"}
@@ -22,6 +23,9 @@ FOLDERS = (
     *("/etc/numatune", "/etc/default", "/etc/sysctl.d", "/etc/tmpfiles.d", "/etc/udev/rules.d", "/etc/systemd/system"),
     *("/etc/systemd/system.control", "/run/systemd/system.control", "/run/systemd/system"),
 )
+
+ADMINISTRATOR_S = ("/etc/numatune", "/etc/systemd/system")
+"""Where a folder that is left counts too. In systemd's own (system.control) it leaves them itself."""
 
 
 def text(path: Path) -> str:
@@ -69,8 +73,9 @@ def units() -> Iterator[tuple[str, str]]:
 
 
 def mounts() -> Iterator[tuple[str, str]]:
-    for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines():
-        _, place, kind, options, *_ = line.split()
+    """By place: each boot mounts in an order of its own."""
+    lines = Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines()
+    for _, place, kind, options, *_ in sorted((line.split() for line in lines), key=itemgetter(1)):
         if kind == "tmpfs" and not place.startswith(("/run/user/", "/run/credentials/")):
             yield f"mount {place}", options
     yield "/mnt", " ".join(sorted(path.name for path in Path("/mnt").iterdir()))
@@ -90,9 +95,11 @@ def empty(path: Path) -> bool:
 
 def files() -> Iterator[tuple[str, str]]:
     for folder in FOLDERS:
-        for path in sorted(Path(folder).rglob("*")):
+        for path in sorted([Path(folder), *Path(folder).rglob("*")]):
             of_a_login = any(part.startswith(("session-", "user-", "user@")) for part in path.parts)
-            if not path.is_dir() and not of_a_login and not empty(path):
+            if path.is_dir():
+                yield from [(f"{path}/", "made")] if folder in ADMINISTRATOR_S else []
+            elif not of_a_login and not empty(path):
                 yield str(path), f"-> {path.readlink()}" if path.is_symlink() else text(path)
 
 
