@@ -5,6 +5,7 @@ It runs inside a guest and shares no code with numatune.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -94,7 +95,7 @@ def empty(path: Path) -> bool:
 
 
 def files() -> Iterator[tuple[str, str]]:
-    for folder in FOLDERS:
+    for folder in filter(os.path.isdir, FOLDERS):
         for path in sorted([Path(folder), *Path(folder).rglob("*")]):
             of_a_login = any(part.startswith(("session-", "user-", "user@")) for part in path.parts)
             if path.is_dir():
