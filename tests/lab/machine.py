@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import shutil
 import tempfile
@@ -11,14 +12,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from lab.base import CACHE, LabError, call
+from lab.base import CACHE, LabError, SilentError, call
 from lab.image import Image, key_pair
 from lab.kernels import DEFAULT
 from lab.qemu import Qemu
 from lab.shapes import TABLE, Shape
 from lab.ssh import Answer, Ssh
 
-BOOT = 240.0  # seconds; ten to forty are usual, but the real processors may be everybody's
+BOOT = 300.0  # seconds; ten to forty are usual, but the real processors may be everybody's
 TAG = "warm"  # a saved state's name inside its disks
 COMMAND_LINE = (
     *("root=/dev/vda", "rw", "console=ttyS0", "loglevel=4", "systemd.show_status=false"),
@@ -137,19 +138,29 @@ class Machine:
             call("cp", "--reflink=auto", "--sparse=always", str(path), str(self.folder))
 
     def restore(self, *, plug: bool = True) -> None:
-        """Make it the machine that was loaded, whatever has become of it. `plug` as for boot."""
-        self.cut()
-        self._start("-loadvm", TAG)
+        """Make it the machine that was loaded, whatever has become of it. `plug` as for boot.
+
+        Once more where it does not answer: nothing is under test yet.
+        """
+        try:
+            self._restored()
+        except SilentError:
+            self._restored()
         self.ssh.run(f"date -s @{time.time():.0f}")  # the guest's clock stood still
         if plug:
             self._plug()
 
+    def _restored(self) -> None:
+        self.cut()
+        self._start("-loadvm", TAG)
+
     def settle(self) -> None:
-        """Until the guest has started all its services."""
+        """Until the guest has started all its services, and udev has named and driven what is there."""
         state = self.ssh.run("systemctl is-system-running --wait", check=False).out.strip()
         if state != "running":
             failed = self.ssh.run("systemctl --failed --no-legend --plain").out
             raise LabError(f"{self.shape.name} came up {state}: {failed}")
+        self.ssh.run("udevadm settle --timeout=120")
 
     def run(self, script: str, *, check: bool = True) -> Answer:
         """The script, by the guest's shell; LabError when it fails, unless check is off, with its console's end."""
@@ -171,16 +182,28 @@ class Machine:
         }
 
     def reboot(self) -> None:
-        """As an administrator does; back when it is up again."""
+        """As an administrator does; back when it is up again. A kernel that hangs as it boots is started once more."""
         before = self.ssh.get("/proc/sys/kernel/random/boot_id")
-        self.ssh.run("systemd-run --quiet --on-active=1 systemctl reboot")
+        self.ssh.run("systemd-run --quiet --on-active=1 --timer-property=AccuracySec=100ms systemctl reboot")
         self.ssh.close()
-        end = time.monotonic() + BOOT
-        while self._boot_id() in ("", before):
-            if time.monotonic() > end:
-                raise LabError(f"{self.shape.name} did not reboot: {self._console()}")
-            time.sleep(1)
+        if self._next_boot(before) == "":
+            self.ssh.close()
+            self.qemu.monitor("system_reset")
+            if self._next_boot(before) == "":
+                raise SilentError(f"{self.shape.name} did not come up again: {self._console()}")
         self.settle()
+
+    def _next_boot(self, before: str) -> str:
+        """The boot that answers after that one, "" when none does in time; LabError when the old one still does."""
+        end = time.monotonic() + BOOT
+        while (now := self._boot_id()) in ("", before):
+            self.qemu.check()
+            if time.monotonic() > end:
+                break
+            time.sleep(1)
+        if now == before:
+            raise LabError(f"{self.shape.name} did not reboot: {self._console()}")
+        return now
 
     def cut(self) -> None:
         """End it at once, as a power cut does; `boot` starts it again with the disks it has."""
@@ -203,13 +226,17 @@ class Machine:
         """Plug in what comes later, and wait until the guest has a driver on it."""
         for plug in self.shape.plugs():
             self.qemu.ask("device_add", plug)
-            self.ssh.run("for try in $(seq 300); do test -b /dev/nvme0n1 && exit; sleep 0.1; done; exit 1")
+            self.ssh.run("for try in $(seq 3000); do test -b /dev/nvme0n1 && exit; sleep 0.1; done; exit 1")
 
     def _boot_id(self) -> str:
         """Which boot answers now; empty while none does."""
         if not self.ssh.greets():
             return ""
-        return self.ssh.run("cat /proc/sys/kernel/random/boot_id", check=False).out
+        try:
+            return self.ssh.run("cat /proc/sys/kernel/random/boot_id", check=False, timeout=60).out
+        except LabError:  # by a connection to the boot before
+            self.ssh.close()
+            return ""
 
     def _console(self) -> str:
         return (self.folder / "console.log").read_text(encoding="utf-8", errors="replace")[-3000:]
@@ -218,9 +245,6 @@ class Machine:
 def sweep() -> None:
     """Remove the folders of machines whose owner is gone, with whom their emulators died. Needs the cache locked."""
     for folder in (CACHE / "runs").glob("*"):
-        with (folder / "owned").open("a") as owned:
-            try:
-                fcntl.flock(owned, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
+        with contextlib.suppress(BlockingIOError, FileNotFoundError), (folder / "owned").open("a") as owned:
+            fcntl.flock(owned, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)

@@ -56,7 +56,7 @@ class Ssh:
                 raise SilentError(f"no ssh in the guest after {seconds:.0f} s")
             time.sleep(0.2)
 
-    def run(self, script: str, *, check: bool = True, stdin: bytes = b"", timeout: float = 600) -> Answer:
+    def run(self, script: str, *, check: bool = True, stdin: bytes = b"", timeout: float = 1800) -> Answer:
         """The script, by the guest's /bin/sh; LabError when it fails, unless check is off."""
         try:
             done = subprocess.run(

@@ -14,19 +14,25 @@ pytestmark = pytest.mark.lab
 PROFILE = "name: cron\nsysctl: {vm.swappiness: 10, vm.stat_interval: 10}\n"
 PAGE = "/root/metrics/numatune.prom"
 # No MTA is in the guest: without this cron would drop what a job prints, and say so in the journal.
-SENDMAIL = "#!/bin/sh\n{ cat; echo '== end of a mail'; } >> /root/mail\n"
+SENDMAIL = "#!/bin/sh\ncat > /root/mail/$$.part && mv /root/mail/$$.part /root/mail/$$.whole\n"
+# cron sends what a job has said when the job has ended. All mails, a NUL after each.
+MAILED = """
+for try in $(seq 300); do grep -qs 'MM sysctl' /root/mail/*.whole && break; sleep 0.2; done
+for mail in /root/mail/*.whole; do cat $mail; printf '\\0'; done
+"""
 SLOW = """\
 #!/bin/sh
 cat > /dev/null
 echo begun >> /root/slow
-for try in $(seq 600); do test -e /root/go && exit; sleep 0.1; done
+for try in $(seq 6000); do test -e /root/go && exit; sleep 0.1; done
 """
 # One more run of cron, soon: the clock is put ahead to ten seconds before a full minute. Back when $1 has a line more.
 NEXT = """
 next() {
     touch $1; before=$(wc -l < $1)
+    systemctl stop cron
     date -s @$(( ($(date +%s) / 60 + 1) * 60 + 50 )) > /dev/null
-    systemctl restart cron
+    systemctl start cron
     for try in $(seq 600); do
         test $(wc -l < $1) -gt $before && return
         sleep 0.2
@@ -41,7 +47,8 @@ next() {
 def host(single: Machine) -> Iterator[Machine]:
     """The profile is applied; mail goes to a file; no job yet."""
     single.ssh.put({"/root/cron.yaml": PROFILE, "/usr/sbin/sendmail": SENDMAIL, "/root/slow.sh": SLOW})
-    single.run("chmod 755 /usr/sbin/sendmail /root/slow.sh; mkdir /root/metrics; numatune apply /root/cron.yaml --yes")
+    single.run("chmod 755 /usr/sbin/sendmail /root/slow.sh; mkdir /root/metrics /root/mail")
+    single.run("numatune apply /root/cron.yaml --yes")
     yield single
     single.run("rm -f /etc/cron.d/numatune; systemctl restart cron")
 
@@ -87,7 +94,7 @@ def test_each_run_tells_what_there_is_and_no_more(host: Machine) -> None:
 
     code, _ = ran(host, "", before="sysctl -qw vm.swappiness=60")
     assert code == "2"
-    mails = [mail.partition("\n\n")[2] for mail in host.ssh.get("/root/mail").split("== end of a mail\n")[:-1]]
+    mails = [mail.partition("\n\n")[2] for mail in host.run(MAILED).out.split("\0")[:-1]]
     (told,) = (mail for mail in mails if mail != "control\n")
     assert mails.count("control\n") >= 4
     assert told.startswith("MM sysctl:vm.swappiness  10 -> 60; apply would set 10")

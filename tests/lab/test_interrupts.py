@@ -37,7 +37,7 @@ services: {irqbalance: banned}
 """
 REBIND = f"""
 cd /sys/bus/pci/drivers/vmxnet3 && echo {NIC} > unbind && echo {NIC} > bind && udevadm settle
-for try in $(seq 100); do ls -d /proc/irq/*/{LINK}-rxtx-0 && exit; sleep 0.1; done; exit 1
+for try in $(seq 600); do ls -d /proc/irq/*/{LINK}-rxtx-0 && exit; sleep 0.1; done; exit 1
 """
 # networkd would bring the link up again at once.
 DOWN = f"systemctl kill --signal=STOP systemd-networkd; ip link set {LINK} down"

@@ -11,6 +11,7 @@ import yaml
 
 from lab.machine import Machine
 from lab.reports import PAGES, failed
+from lab.scripts import until
 from lab.ssh import Answer
 
 pytestmark = pytest.mark.lab
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.lab
 BUFFERS: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "cases/buffers.yaml").read_text(encoding="utf-8"))
 WEIGHTS = "/sys/kernel/mm/mempolicy/weighted_interleave"
 TOUCH = "/usr/bin/python3 -IS /opt/numatune/guest/toucher.py"
-PID = "$(systemctl show --value --property=MainPID container)"
+SERVER, PID = (f"$(systemctl show --value --property=MainPID {unit})" for unit in ("server", "container"))
 KV = "/dev/shm/kv"  # noqa: S108  # of the guest
 
 
@@ -46,7 +47,8 @@ def test_shared_memory_is_placed_from_outside_its_server(nps2: Machine) -> None:
             "interleave": "numatune shm policy kv --interleave --json",
             "rest": f"{TOUCH} {KV} 256 512; {PAGES} file {KV}",
             "show": "numatune shm show kv --json",
-            "server": f"systemd-run --quiet --collect --unit=server {TOUCH} {KV} 0 512 stay; sleep 2",
+            "server": f"systemd-run --quiet --collect --unit=server {TOUCH} {KV} 0 512 stay; "
+            + until(f"grep -q {KV} /proc/{SERVER}/maps"),
             "bind": "numatune shm policy kv --bind 3 --migrate --json",
             "moved": f"{PAGES} file {KV}",
             "interleave again": "numatune shm policy kv --interleave --nodes 0-1 --json",
@@ -57,7 +59,7 @@ def test_shared_memory_is_placed_from_outside_its_server(nps2: Machine) -> None:
             "numatune shm policy late --bind 2 --wait 60 --json; wait",
             "touched late": f"{TOUCH} /dev/shm/late 0 256; {PAGES} file /dev/shm/late; rm /dev/shm/late",
             "container": "systemd-run --quiet --collect --unit=container -p TemporaryFileSystem=/dev/shm sh -c "
-            f"'truncate -s 1M {KV}; exec sleep 1000'; sleep 1",
+            f"'truncate -s 1M {KV}; exec sleep 1000'; {until(f'test -s /proc/{PID}/root{KV}')}",
             "inside": f"numatune shm policy kv --prefer 1 --pid {PID} --json",
             "touched inside": f"nsenter --target {PID} --mount {TOUCH} {KV} 0 256",
             "show inside": f"numatune shm show kv --pid {PID} --json; test ! -e {KV}; systemctl stop container",

@@ -25,7 +25,8 @@ ENGINE = "/root/trtllm-llmapi-launch"
 def guest(nps2: Machine) -> Iterator[Machine]:
     """Accelerators at nodes 2 and 3; servers end with their test."""
     driver.give(nps2, ("0000:61:00.0", "0000:81:00.0"))
-    nps2.run("install -d -m 1777 /run/ready")
+    still = "echo never > /sys/kernel/mm/transparent_hugepage/enabled"  # no page comes but by the server's own doing
+    nps2.run(f"install -d -m 1777 /run/ready; {still}")
     yield nps2
     # The first process of a PID namespace hears no other signal, and would be waited for.
     nps2.run("systemctl kill --signal=KILL 'server-*.service'; systemctl stop 'server-*.service'; rm -rf /run/ready/*")

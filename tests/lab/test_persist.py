@@ -14,6 +14,7 @@ import pytest
 
 from lab import powers
 from lab.machine import Machine
+from lab.scripts import until
 from lab.ssh import Answer
 
 pytestmark = pytest.mark.lab
@@ -37,15 +38,7 @@ OURS = """
 ls -d /etc/sysctl.d/zz-* /etc/tmpfiles.d/zz-* /etc/udev/rules.d/99-zz-* /etc/systemd/system/numatune-* \
 /etc/systemd/system/*.wants/numatune-* /etc/networkd-dispatcher/*/90-numatune 2>/dev/null || true
 """
-PATIENCE = 120  # tries of half a second: the real processors may be everybody's
 DRIVER = f"/sys/bus/pci/devices/{NIC}/driver"
-
-
-def until(check: str) -> str:
-    """A script that waits until another one succeeds."""
-    return f"for try in $(seq {PATIENCE}); do if {check}; then exit 0; fi; sleep 0.5; done; exit 1"
-
-
 PLACED = until(f'[ "$({MASKS})" = 1 ]')
 
 
@@ -105,6 +98,7 @@ def test_after_a_reboot_the_host_is_as_applied_before_anyone_logs_in(single: Mac
     stamp = "systemctl show --value -p"
     told = single.batch(
         {
+            "placed": PLACED,  # those of a link that comes up late
             "drift": "numatune drift",
             "masks": MASKS,
             "boot": "journalctl --boot --no-pager --unit numatune-boot --output cat",
@@ -134,6 +128,7 @@ def test_interrupts_come_back_when_a_driver_does_and_when_a_link_has_another_nam
     several = "; ".join([f"echo {NIC} > $driver/unbind; echo {NIC} > $driver/bind"] * 3)
     told = single.batch(
         {
+            "alone": "systemctl stop numatune-repair.timer numatune-repair.service",
             "rebind": rebind,
             "reset": until(f'[ "$({MASKS})" = 0-1 ]'),
             "placed": PLACED,
@@ -189,7 +184,7 @@ def test_what_an_upgrade_or_a_link_puts_back_is_found_by_the_timer(single: Machi
             "soon": "systemctl daemon-reload && systemctl restart numatune-repair.timer",
             "repaired": until("[ $(cat /proc/sys/vm/swappiness) = 10 ]"),
             "placed": PLACED,
-            "done": until("! systemctl is-active --quiet numatune-repair.service"),
+            "done": until('[ "$(systemctl show --value -p ActiveState numatune-repair.service)" = inactive ]'),
             "log": "journalctl --boot --no-pager --identifier numatune --output cat | grep 'put back sysctl'",
             "usual": f"rm -r {drop_in.rpartition('/')[0]} && systemctl daemon-reload",
         }

@@ -90,11 +90,11 @@ def test_a_killed_owner_leaves_no_machine_and_the_next_one_no_folder() -> None:
         assert owner.stdout is not None
         pid, folder = owner.stdout.readline().split()
         guest = os.pidfd_open(int(pid))
-        owner.send_signal(signal.SIGKILL)
-    assert select.select([guest], [], [], 30)[0]
-    os.close(guest)
-    assert Path(folder).exists()
-    with locked():
-        sweep()
-    assert not Path(folder).exists()
+        with locked():  # or another worker sweeps
+            owner.send_signal(signal.SIGKILL)
+            assert select.select([guest], [], [], 30)[0]
+            os.close(guest)
+            assert Path(folder).exists()
+            sweep()
+            assert not Path(folder).exists()
     assert (CACHE / "runs").exists()
