@@ -13,8 +13,8 @@ from numatune.host.protocol import Reader
 from numatune.topology.model import Access, Node, NodeKind, Pool
 
 BASE = "/sys/devices/system/node"
-_LATE = 8
-"""An eighth less than the machine has is no rounding."""
+_LATE = 1 << 20
+"""Bytes. So much less than the machine has is no difference of two moments (a few pages, in captures of real hosts)."""
 
 _TIERS = "/sys/devices/virtual/memory_tiering"
 
@@ -74,7 +74,7 @@ def memory_of(reader: Reader, node: int) -> tuple[int | None, int | None]:
     total, free = kib(held.get(f"Node {node} MemTotal")), kib(held.get(f"Node {node} MemFree"))
     if total and len(cpu_list(reader, f"{BASE}/possible") or node_ids(reader)) == 1:
         whole = machine_memory(reader) or 0
-        total = whole if whole - total > total // _LATE else total
+        total = whole if whole - total > _LATE else total
     return total, free
 
 

@@ -13,9 +13,11 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from fakes.process import mounted
 from lab.base import CHECKOUT, digest, digest_files
 from lab.image import mirror, proxy
 
@@ -24,7 +26,10 @@ SUITE, PYTHON = "trixie", "3.13"
 PACKAGES = ("python3", "python3-venv", "procps")
 SERIES = ("2.20", "2.21")
 # What is in each virtual environment below /opt.
-VENVS = {**{f"ansible-{series}": (f"ansible-core=={series}.*",) for series in SERIES}, "lint": ("ansible-lint==26.*",)}
+VENVS = {
+    **{f"ansible-{series}": (f"ansible-core=={series}.*",) for series in SERIES},
+    "lint": ("ansible-lint==26.10.*",),
+}
 ENVIRONMENT = {
     "HOME": "/root",
     "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
@@ -38,6 +43,7 @@ ENVIRONMENT = {
     "ANSIBLE_RETRY_FILES_ENABLED": "0",
 }
 UNSHARE = ("unshare", "--mount", "--net", "--propagation", "private")
+OVERLAY = 'cd "$1"; mkdir up work top; mount -t overlay overlay -o "lowerdir=/,upperdir=$1/up,workdir=$1/work" top'
 COMMANDS = ("mmdebstrap", "unshare", "nsenter", "mount")
 
 
@@ -45,8 +51,11 @@ def missing() -> str:
     """Why there can be no root here; empty where there can."""
     if os.geteuid() != 0:
         return "playing the role needs root: it mounts and installs"
-    absent = [name for name in COMMANDS if shutil.which(name) is None]
-    return f"not installed: {', '.join(absent)}" if absent else ""
+    if absent := [name for name in COMMANDS if shutil.which(name) is None]:
+        return f"not installed: {', '.join(absent)}"
+    with tempfile.TemporaryDirectory() as folder:  # where pytest's are
+        done = subprocess.run([*mounted(OVERLAY, folder), "true"], capture_output=True, text=True, check=False)
+    return f"no overlay can be mounted here: {done.stderr.strip()}" if done.returncode else ""
 
 
 def root() -> Path:

@@ -12,7 +12,8 @@ from lab.base import CHECKOUT
 def test_a_set_for_arm64_is_made_anywhere(tmp_path: Path, root: Path) -> None:
     del root  # skipped where there is none
     words = ("PYTHON=3.12", "ARCH=aarch64", f"DIST={tmp_path}")
-    debian.call("make", "--no-print-directory", "-C", str(CHECKOUT), "wheelhouse", *words)
+    with debian.locked():
+        debian.call("make", "--no-print-directory", "-C", str(CHECKOUT), "wheelhouse", *words)
     (archive,) = tmp_path.glob("numatune-*-cp312-aarch64.tar")
     with tarfile.open(archive) as packed:
         wheels = [Path(name).name for name in packed.getnames() if name.endswith(".whl")]

@@ -271,17 +271,17 @@ def test_a_command_that_fails_is_said_and_drift_stays_drift(
 
 
 @pytest.mark.parametrize(
-    ("command", "words"),
+    ("command", "seconds", "words"),
     [
-        ("sh -c 'sleep 60 & echo $! > pid'", ""),
-        ("sh -c 'setsid sleep 60 & echo $! > pid; sleep 60'", "numatune: --notify: sh did not end within 1 s\n"),
+        ("sh -c 'sleep 600 & echo $! > pid'", 60, ""),
+        ("sh -c 'setsid sleep 600 & echo $! > pid; sleep 600'", 4, "numatune: --notify: sh did not end within 4 s\n"),
     ],
     ids=["in the background", "in a session of its own"],
 )
 def test_what_a_command_leaves_running_holds_nobody_up(
-    command: str, words: str, move: Move, monkeypatch: pytest.MonkeyPatch
+    command: str, seconds: int, words: str, move: Move, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("numatune.api.outputs._NOTIFY_SECONDS", 1)
+    monkeypatch.setattr("numatune.api.outputs._NOTIFY_SECONDS", seconds)
     move()
     told = typed("check", "--notify", command)
     left = int(Path("pid").read_text())

@@ -88,7 +88,12 @@ def mounted(script: str, *arguments: object) -> tuple[str, ...]:
     return ("unshare", "--mount", "--propagation", "private", "sh", "-ec", run, "sh", *map(str, arguments))
 
 
+@functools.cache
 def can_mount() -> bool:
     """Whether this process may make a mount namespace."""
     ask = mounted("mount -t tmpfs none /mnt")
-    return os.geteuid() == 0 and subprocess.run([*ask, "true"], check=False, capture_output=True).returncode == 0
+    return (
+        os.geteuid() == 0
+        and bool(shutil.which("unshare"))
+        and subprocess.run([*ask, "true"], check=False, capture_output=True).returncode == 0
+    )

@@ -15,7 +15,7 @@ LAUNCH = Path("/etc/numatune/launch")
 """The one file outside the kernel that shipped profiles write."""
 
 _RESTLESS = re.compile(
-    r"/proc/sys/(?:kernel/random/|kernel/ns_last_pid|kernel/pty/nr|kernel/perf_|fs/(?:dentry-state|file-nr|inode|aio-nr)"
+    r"/proc/sys/(?:kernel/random/|kernel/ns_last_pid|kernel/pty/nr|kernel/hung_task_detect_count|kernel/perf_|fs/(?:dentry-state|file-nr|inode|aio-nr)"
     r"|fs/binfmt_misc|fs/quota|net/netfilter/|vm/stat_refresh|kernel/core_uses|debug/)"
 )
 """What moves by itself, or whose reading does something."""

@@ -36,6 +36,8 @@ def missing() -> str:
     """Why there can be no server here; "" when there can."""
     if not (_server() and _SSH and shutil.which("ssh-keygen")):
         return "there is no sshd, ssh or ssh-keygen (make test unpacks the first)"
+    if "shared libraries" in subprocess.run([_server(), "-V"], capture_output=True, text=True, check=False).stderr:
+        return "sshd does not start unpacked here"
     return "" if can_mount() else "a server of our own needs root and a mount namespace"
 
 

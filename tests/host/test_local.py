@@ -36,7 +36,10 @@ def test_reads_a_live_kernel_file():
 
 
 def test_reads_to_the_end_of_a_file_longer_than_one_page():
-    assert LocalHost().read("/proc/kallsyms").text == Path("/proc/kallsyms").read_text()
+    """A table of what is built in: that of all symbols grows with every program for BPF."""
+    length = len(LocalHost().read("/proc/kallsyms").text or "")
+    assert length > 1 << 16
+    assert abs(length - len(Path("/proc/kallsyms").read_text())) < length // 10
 
 
 def test_absolute_links_start_at_the_root(host: LocalHost):
@@ -220,7 +223,8 @@ def test_a_command_runs_below_the_root_of_a_live_tree(host: LocalHost):
 
 def test_read_only_mounts_are_told(tmp_path: Path):
     mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
-    read_only = [mount[1] for mount in mounts if "ro" in mount[3].split(",") and Path(mount[1]).is_dir()]
+    said = [mount[1] for mount in mounts if "ro" in mount[3].split(",") and Path(mount[1]).is_dir()]
+    read_only = [path for path in said if os.statvfs(path).f_flag & os.ST_RDONLY]  # none that lies under another
     if not read_only:
         pytest.skip("nothing is mounted read-only here")
     found = LocalHost().stat(read_only[0])

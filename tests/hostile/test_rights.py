@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -63,7 +63,7 @@ def test_who_is_not_root_is_told_so_in_one_line(words: tuple[str, ...], nobody: 
 def test_what_only_reads_needs_no_root(words: tuple[str, ...], codes: set[int], nobody: Path):
     done = as_nobody(nobody, *words)
     assert (done.code in codes, done.err) == (True, "")
-    assert done.out
+    assert done.out or (words[0], done.code) == ("drift", 0)
     assert not (nobody / "state").exists()
 
 
@@ -180,8 +180,16 @@ def test_nobody_can_keep_root_waiting(nobody: Path):
     assert "Permission denied" in taken.err
 
 
-def test_nobody_sees_that_a_run_is_going_on(nobody: Path):
-    path = nobody / "lock"
+@pytest.fixture
+def lock_file() -> Iterator[Path]:
+    """On a tmpfs: of a file on an overlay or on btrfs /proc/locks tells another device than stat(2)."""
+    path = Path(f"/dev/shm/numatune-test-lock-{os.getpid()}")  # noqa: S108  # as above
+    yield path
+    path.unlink(missing_ok=True)
+
+
+def test_nobody_sees_that_a_run_is_going_on(lock_file: Path, nobody: Path):
+    path = lock_file
     ask = f"from numatune.engine import lock; print(lock.holder({str(path)!r}))"
     with lock.held(str(path), "apply"):
         assert process([*AS_NOBODY, sys.executable, "-P", "-c", ask], cwd=nobody).out == f"pid {os.getpid()}\n"

@@ -25,7 +25,7 @@ from numatune.topology.model import Section
 HOST = LocalHost()
 ETC, RUN = Path("/etc/systemd/system"), Path("/run/systemd/system")
 UNIT = (
-    "[Unit]\nDefaultDependencies=no\n[Service]\nEnvironmentFile=-/etc/default/irqbalance\n"
+    "[Unit]\nDefaultDependencies=no\n[Service]\nType=exec\nEnvironmentFile=-/etc/default/irqbalance\n"
     "ExecStart=/bin/sh -c 'sleep 1000' $IRQBALANCE_ARGS\n[Install]\nWantedBy=minimal.target\n"
 )
 

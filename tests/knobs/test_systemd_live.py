@@ -80,7 +80,8 @@ def systemd(group: Path) -> Iterator[int]:
 
 def test_units_and_properties_with_a_real_systemd(systemd: int, tmp_path: Path):
     inside = ["nsenter", "--target", str(systemd), *NAMESPACES]
-    subprocess.run([*inside, "systemctl", "is-system-running", "--wait"], capture_output=True, check=False)
+    waits = [*inside, "systemctl", "is-system-running", "--wait"]
+    subprocess.run(waits, capture_output=True, check=False, timeout=300)
     paths = os.pathsep.join([str(HERE.parent), str(HERE.parent.parent)])
     ran = subprocess.run(
         [*inside, "env", f"PYTHONPATH={paths}", sys.executable, str(HERE / "systemd_inside.py"), str(tmp_path)],

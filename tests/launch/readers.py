@@ -37,9 +37,9 @@ def ran(command: Sequence[str], env: Mapping[str, str] | None = None) -> subproc
     return subprocess.run(command, capture_output=True, text=True, check=False, env=given, cwd="/")
 
 
-def _runs(program: Path, env: Mapping[str, str]) -> None:
+def _runs(program: Path, env: Mapping[str, str], start: Sequence[str] = ()) -> None:
     """Skips where a program does not start unpacked, as one whose libraries have other names in another Debian."""
-    told = ran([str(program), "--version"], env)
+    told = ran([*start, str(program), "--version"], env)
     if told.returncode:
         pytest.skip(f"{program.name} does not start unpacked here: {told.stderr.strip()}")
 
@@ -53,6 +53,7 @@ def compose(file: Path) -> subprocess.CompletedProcess[str]:
             packages = [USR / "lib/python3/dist-packages", *sorted((USR / "lib").glob("python3.*"))]
             env = {"PYTHONPATH": os.pathsep.join(map(str, packages))} if script else {}
             start = ["/usr/bin/python3"] if script else []
+            _runs(path, env, start)
             return ran([*start, str(path), "-f", str(file), "config"], env)
     pytest.skip(f"docker-compose {MISSING}")
 

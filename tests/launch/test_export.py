@@ -61,6 +61,12 @@ def docker(*argv: str) -> str:
     return ran.stderr
 
 
+def understood(complaint: str) -> bool:
+    """Whether docker misses nothing but its daemon, in the words of one series or another."""
+    words = ("Cannot connect to the Docker daemon", "failed to connect to the docker API", "unknown server OS")
+    return any(some in complaint for some in words) and "unknown flag" not in complaint
+
+
 @pytest.mark.parametrize(
     ("policy", "wanted"),
     [
@@ -75,7 +81,7 @@ def test_docker_takes_the_options(policy: dict[str, Any], wanted: list[str]):
     options = [word for line in exported("docker", policy).splitlines() for word in shlex.split(line)]
     assert set(wanted) <= set(options)
     assert '--gpus="device=GPU-1b,GPU-43,GPU-52,GPU-61,GPU-9d,GPU-c3,GPU-d1,GPU-df"' in options
-    assert "Cannot connect to the Docker daemon" in docker(*options)  # all were understood
+    assert understood(docker(*options))
     assert "unknown flag" in docker("--memory-node=0")
 
 
@@ -94,7 +100,7 @@ def test_devices_of_other_vendors_and_without_uuids():
     amd = {"nodes": {0: "0-7"}, "devices": {"c1:00.0": {"node": 0, "vendor": "1002", "names": ["card1", "renderD128"]}}}
     options = shlex.split(exported("docker", shape=amd))
     assert options[-2:] == ["--device=/dev/kfd", "--device=/dev/dri/renderD128"]
-    assert "unknown server OS" in docker(*options)  # of a daemon that is not there: all were understood
+    assert understood(docker(*options))
     plain = {"nodes": {0: "0-7"}, "devices": {"c1:00.0": 0, "c2:00.0": 0}}
     assert '--gpus="device=1"' in shlex.split(exported("docker", shape=plain, rank=1))
     assert "gpus" not in exported("docker", shape={"nodes": {0: "0-7"}})

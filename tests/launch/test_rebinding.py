@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -16,7 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
-from fakes.process import no_nobody
+from fakes.process import can_mount, no_nobody
 from launch.hosts import cpu_set, given, shaped
 from launch.test_cases import policy_of
 from launch.test_run import CPUS, ROOT, numatune
@@ -256,8 +255,8 @@ def test_a_captured_host_has_nothing_to_bind(tmp_path: Path):
 @several
 def test_workers_of_stand_in_devices_are_bound(tmp_path: Path):
     """In a mount namespace with devices of the test's own: see rebinding_inside.py."""
-    if os.geteuid() != 0 or not shutil.which("unshare"):
-        pytest.skip("mounts: needs root and unshare")
+    if not can_mount() or not Path("/sys/bus/pci/devices").is_dir():
+        pytest.skip("needs root, unshare and the right to mount over the PCI devices")
     command = ["/usr/bin/unshare", "--mount", "--propagation", "private"]
     env = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT}/tests", "NUMATUNE_STATE_DIR": "/nonexistent"}
     inside = [sys.executable, str(HERE / "rebinding_inside.py"), str(tmp_path)]

@@ -11,7 +11,6 @@ import pytest
 from fakes.commands import lend, typed
 from fakes.kernel import Behaviour, FakeKernel
 from fakes.machine import Machine
-from fakes.process import NUMATUNE
 from fakes.trees import host_tree
 from fakes.usual import USUAL
 
@@ -129,13 +128,10 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
     made.put_back()
 
 
-def of_numatune() -> set[int]:
-    """Processes that run numatune, of which a test run on another checkout may have some."""
-    return {
-        int(path.parent.name)
-        for path in Path("/proc").glob("[0-9]*/cmdline")
-        if "\0".join(NUMATUNE[1:]).encode() in _bytes(path)
-    }
+def of_numatune(state: Path) -> list[str]:
+    """Processes that were started with this state: other tests have others."""
+    mark = f"NUMATUNE_STATE_DIR={state}".encode()
+    return [path.parent.name for path in Path("/proc").glob("[0-9]*/environ") if mark in _bytes(path).split(b"\0")]
 
 
 def _bytes(path: Path) -> bytes:
@@ -149,8 +145,7 @@ def _bytes(path: Path) -> bytes:
 def test_nothing_of_numatune_runs_on_after_apply(machine: Machine):
     """tuned#416, pull request 386: no daemon takes CPU time, and none gives values back when it ends."""
     path = machine.profile("sysctl: {vm.swappiness: 61}\n")
-    before = of_numatune()
     assert machine.numatune("apply", path, "--yes").code == 0
-    assert of_numatune() <= before
+    assert of_numatune(machine.state) == []
     assert list(machine.moved()) == ["/proc/sys/vm/swappiness"]
     assert machine.numatune("rollback", "--yes").code == 0

@@ -82,7 +82,7 @@ def until(met: Callable[[], bool]) -> bool:
 
 
 def test_what_nobody_confirms_is_taken_back(shell: Shell) -> None:
-    shell.apply("--confirm-within", "2s")
+    shell.apply("--confirm-within", "5s")
     assert until(lambda: shell.held() == shell.before[SWAPPINESS])
     waiting = shell.waiting()
     assert waiting is not None
@@ -95,13 +95,13 @@ def test_what_nobody_confirms_is_taken_back(shell: Shell) -> None:
 
 
 def test_what_is_confirmed_in_time_is_kept(shell: Shell) -> None:
-    shell.apply("--confirm-within", "3s")
+    shell.apply("--confirm-within", "10s")
     waiting = shell.waiting()
     assert waiting is not None
     done = shell.run("confirm")
     assert (done.returncode, done.stdout) == (0, "Run 1 is kept.\n")
     assert not _alive(waiting)
-    time.sleep(3.5)
+    time.sleep(10.5)
     assert shell.held() == shell.wanted
     assert shell.run("rollback", "--yes").returncode == 0
     assert shell.held() == shell.before[SWAPPINESS]
@@ -120,9 +120,9 @@ def test_while_a_run_waits_no_other_is_begun(shell: Shell) -> None:
 
 
 def test_a_rollback_whose_time_has_come_waits_for_who_holds_the_lock(shell: Shell) -> None:
-    shell.apply("--confirm-within", "2s")
+    shell.apply("--confirm-within", "5s")
     with lock.held(paths.lock(), "a test"):
-        time.sleep(4)
+        time.sleep(7)
         assert shell.held() == shell.wanted
     assert until(lambda: shell.held() == shell.before[SWAPPINESS])
     waiting = shell.waiting()
@@ -131,7 +131,7 @@ def test_a_rollback_whose_time_has_come_waits_for_who_holds_the_lock(shell: Shel
 
 
 def test_a_killed_shell_does_not_take_the_wait_with_it(shell: Shell) -> None:
-    done = shell.run("apply", str(shell.folder / "mine.yaml"), "--yes", "--confirm-within", "2s", prefix=("setsid",))
+    done = shell.run("apply", str(shell.folder / "mine.yaml"), "--yes", "--confirm-within", "5s", prefix=("setsid",))
     assert done.returncode == 0
     waiting = shell.waiting()
     assert waiting is not None

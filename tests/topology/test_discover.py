@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -79,6 +80,17 @@ def changed(changes: dict[str, str | None]) -> str:
         else:
             tree[path] = text
     return fingerprint(memory(tree))
+
+
+@pytest.mark.parametrize("sections", range(0, 128, 9))
+def test_memory_that_is_still_counted_in_changes_nothing_of_a_host_with_one_node(sections: int):
+    """By sections of 128 MiB, where the kernel initialises it late."""
+    whole = host_tree(nodes=1, nics=1)
+    (size,) = re.findall(r"MemTotal: *(\d+) kB", whole["/proc/meminfo"])
+    so_far = f"Node 0 MemTotal: {int(size) - sections * (128 << 10)} kB\nNode 0 MemFree: 1 kB\n"
+    node = "/sys/devices/system/node/node0/meminfo"
+    assert discover(memory(Tree(whole | {node: so_far}))).nodes[0].memory_bytes == int(size) << 10
+    assert fingerprint(memory(Tree(whole | {node: so_far}))) == fingerprint(memory(whole))
 
 
 def test_the_same_host_has_the_same_fingerprint_in_the_topology_too():

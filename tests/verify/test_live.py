@@ -69,6 +69,7 @@ def test_a_sysctl_that_somebody_changed(write: Callable[[str, str], None]):
     assert (said.status, said.found) == (Status.DRIFTED, str(held + 1))
 
 
+@pytest.mark.live
 def test_a_reader_that_lies_does_not_deceive_it(monkeypatch: pytest.MonkeyPatch):
     """Told by the engine's own door that all is well, the engine sees no drift; the second opinion does."""
     wrong = swappiness(int(Path(SWAPPINESS).read_text()) + 1)
@@ -181,7 +182,7 @@ def group() -> Iterator[Path]:
 
 @pytest.mark.live
 @as_root
-@pytest.mark.skipif(not Path(CPUSET_V1, "cpuset.cpus").exists(), reason="cpuset is not a v1 hierarchy here")
+@pytest.mark.skipif(not os.access(f"{CPUSET_V1}/cpuset.cpus", os.W_OK), reason="no v1 cpusets to write to here")
 def test_a_v1_cpuset_and_the_task_in_it(group: Path):
     there = setting("cpuset:x/cgroup", Cgroup(str(group)), Words(), "here")
     cpus = KernelFile((f"{group}/cpuset.cpus",), f"{group}/cpuset.effective_cpus")

@@ -26,8 +26,8 @@ _ZONE = re.compile(r"^Node ([0-9]+), zone", re.MULTILINE | re.ASCII)
 _MANAGED = re.compile(r"^ +managed +([0-9]+)$", re.MULTILINE | re.ASCII)
 _STEP = 128 << 20
 """Bytes. Memory sizes differ a little from boot to boot."""
-_LATE = 8
-"""An eighth less than the host has is no rounding."""
+_LATE = 1 << 20
+"""Bytes. So much less than the host has is no difference of two moments."""
 
 
 def trait(setting: Setting, target: Trait, ask: Asking) -> Verdict:
@@ -130,7 +130,7 @@ def _memory(which: str, ask: Asking) -> Answer:
     for node, zone in zip(zones[::2], zones[1::2], strict=True):
         sizes[int(node)] += sum(map(int, _MANAGED.findall(zone))) * int(page)
     held = [sizes[node] for node in _ids(ask, "has_cpu")]
-    if len(_ids(ask, "possible")) == len(held) == 1 and whole - held[0] > held[0] // _LATE:
+    if len(_ids(ask, "possible")) == len(held) == 1 and whole - held[0] > _LATE:
         held = [whole]
     if not held or not max(held):
         return replace(zoneinfo, text=None, trouble="absent", detail="no node has CPUs and memory")
