@@ -38,6 +38,9 @@ OURS = """
 ls -d /etc/sysctl.d/zz-* /etc/tmpfiles.d/zz-* /etc/udev/rules.d/99-zz-* /etc/systemd/system/numatune-* \
 /etc/systemd/system/*.wants/numatune-* /etc/networkd-dispatcher/*/90-numatune 2>/dev/null || true
 """
+TIMED = "/run/systemd/system/numatune-repair.timer.d/timed.conf"
+ELAPSES = "[Timer]\nOnBootSec=\nOnUnitInactiveSec=\nAccuracySec=1s\nOnActiveSec="
+ANEW = "systemctl daemon-reload && systemctl restart numatune-repair.timer"
 DRIVER = f"/sys/bus/pci/devices/{NIC}/driver"
 PLACED = until(f'[ "$({MASKS})" = 1 ]')
 
@@ -126,9 +129,10 @@ def test_interrupts_come_back_when_a_driver_does_and_when_a_link_has_another_nam
     link = f"$(ls /sys/bus/pci/devices/{NIC}/net)"
     rebind = f"driver=$(realpath {DRIVER}); echo {NIC} > $driver/unbind; sleep 1; echo {NIC} > $driver/bind"
     several = "; ".join([f"echo {NIC} > $driver/unbind; echo {NIC} > $driver/bind"] * 3)
+    single.ssh.put({TIMED: f"{ELAPSES}1h\n"})  # it would put them back too
     told = single.batch(
         {
-            "alone": "systemctl stop numatune-repair.timer numatune-repair.service",
+            "alone": f"{ANEW} && systemctl stop numatune-repair.service 2>/dev/null",
             "rebind": rebind,
             "reset": until(f'[ "$({MASKS})" = 0-1 ]'),
             "placed": PLACED,
@@ -176,17 +180,16 @@ def test_a_start_that_is_asked_for_while_it_works_is_not_lost(single: Machine) -
 
 def test_what_an_upgrade_or_a_link_puts_back_is_found_by_the_timer(single: Machine) -> None:
     """Ten minutes are shortened to seconds; the timer and its service are the ones that were written."""
-    drop_in = "/run/systemd/system/numatune-repair.timer.d/soon.conf"
-    single.ssh.put({drop_in: "[Timer]\nOnBootSec=\nOnUnitInactiveSec=\nOnActiveSec=1s\nAccuracySec=1s\n"})
+    single.ssh.put({TIMED: f"{ELAPSES}1s\n"})
     told = single.batch(
         {
             "upgrade": f"sysctl --quiet --write vm.swappiness=60; {SPREAD}",
-            "soon": "systemctl daemon-reload && systemctl restart numatune-repair.timer",
+            "soon": ANEW,
             "repaired": until("[ $(cat /proc/sys/vm/swappiness) = 10 ]"),
             "placed": PLACED,
             "done": until('[ "$(systemctl show --value -p ActiveState numatune-repair.service)" = inactive ]'),
             "log": "journalctl --boot --no-pager --identifier numatune --output cat | grep 'put back sysctl'",
-            "usual": f"rm -r {drop_in.rpartition('/')[0]} && systemctl daemon-reload",
+            "usual": f"rm -r {TIMED.rpartition('/')[0]} && systemctl daemon-reload",
         }
     )
     fine(told)
