@@ -36,8 +36,9 @@ def missing() -> str:
     """Why there can be no server here; "" when there can."""
     if not (_server() and _SSH and shutil.which("ssh-keygen")):
         return "there is no sshd, ssh or ssh-keygen (make test unpacks the first)"
-    if "shared libraries" in subprocess.run([_server(), "-V"], capture_output=True, text=True, check=False).stderr:
-        return "sshd does not start unpacked here"
+    asked = subprocess.run([_server(), "-V"], capture_output=True, text=True, check=False, env=_environment())
+    if "shared libraries" in asked.stderr:
+        return f"sshd does not start unpacked here: {asked.stderr.strip()}"
     return "" if can_mount() else "a server of our own needs root and a mount namespace"
 
 
@@ -72,7 +73,6 @@ def serving(folder: Path, user_key: Path, values: Mapping[str, str]) -> Iterator
     shutil.copyfile(f"{user_key}.pub", folder / "authorized")
     port = _free_port()
     (folder / "config").write_text(_configuration(folder, port), encoding="utf-8")
-    libraries = ":".join({str(path.parent) for path in UNPACKED.rglob("*.so.*")})
     argv = mounted(_NAMESPACE, folder)
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
@@ -80,7 +80,7 @@ def serving(folder: Path, user_key: Path, values: Mapping[str, str]) -> Iterator
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LD_LIBRARY_PATH": libraries},
+            env=_environment(),
         )
     try:
         made = Server(folder, port, process)
@@ -135,6 +135,12 @@ def _configuration(folder: Path, port: int) -> str:
         if (helper := UNPACKED / "usr/lib/openssh" / name).exists() and _server().startswith(str(UNPACKED)):
             lines.append(f"{word} {helper}")
     return "\n".join(lines) + "\n"
+
+
+def _environment() -> dict[str, str]:
+    """With the libraries that were unpacked beside the server."""
+    libraries = {str(path.parent) for path in UNPACKED.rglob("*.so.*")}
+    return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LD_LIBRARY_PATH": ":".join(sorted(libraries))}
 
 
 def _server() -> str:
