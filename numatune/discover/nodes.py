@@ -68,7 +68,7 @@ def memory_of(reader: Reader, node: int) -> tuple[int | None, int | None]:
     """(total, free) in bytes, None where there is no meminfo.
 
     The only node that there can be has the machine's memory. Kernels that initialise memory late count in the node's
-    file what is done so far, which is less by far and grows; the machine's file has all of it.
+    file what is done so far, which grows; the machine's file has all of it.
     """
     held = fields(text(reader, f"{BASE}/node{node}/meminfo"))
     total, free = kib(held.get(f"Node {node} MemTotal")), kib(held.get(f"Node {node} MemFree"))

@@ -101,7 +101,8 @@ def _moved(change: Change, now: Observation) -> Problem | None:
     if not alike(setting.codec, then.text, now.text):
         before, after = (shown(setting.codec, text) for text in (then.text, now.text))
         return Problem(setting.id, f"held {_value(before)} when the plan was saved, holds {_value(after)} now")
-    if then.identity != now.identity and not isinstance(setting.target, OwnedFile):
+    another = then.identity != now.identity and not isinstance(setting.target, OwnedFile)  # a folder may come meanwhile
+    if another:
         return Problem(setting.id, f"was {then.identity or 'not there'}, is {now.identity or 'gone'} now")
     return None
 

@@ -75,7 +75,8 @@ class Observation:
 
     text      verbatim, rollback gives it back; None: see errno
     where     what was really read: /proc/irq/57/smp_affinity_list
-    identity  interrupt number, cgroup inode: read again just before the write
+    identity  interrupt number, cgroup inode: read again just before the write; of a file of ours that is not there, the
+              deepest folder on the way to it that is
     effective what is in force, where another file tells it
     writable  False when mode bits, a read-only mount or lockdown say no; None: only trying would tell
     in_use    running work stands on it: decides the impact; `users` names it (units, pids with comm)

@@ -36,7 +36,7 @@ def test_reads_a_live_kernel_file():
 
 
 def test_reads_to_the_end_of_a_file_longer_than_one_page():
-    """A table of what is built in: that of all symbols grows with every program for BPF."""
+    """By its length, and roughly: this one changes with every program for BPF that is loaded or goes."""
     length = len(LocalHost().read("/proc/kallsyms").text or "")
     assert length > 1 << 16
     assert abs(length - len(Path("/proc/kallsyms").read_text())) < length // 10

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fakes.kernel import FakeKernel
-from fakes.rows import sysctl, thp
+from fakes.rows import owned_file, sysctl, thp
 
 from numatune.engine import saved
 from numatune.engine.diff import Options, diff
@@ -16,7 +16,7 @@ from numatune.engine.observe import flat, observe
 from numatune.errors import MovedError, StateError, TrustError
 from numatune.settings.applied import Part, SavedPlan
 from numatune.settings.codecs import Size
-from numatune.settings.model import Impact, NotBelow
+from numatune.settings.model import Impact, NotBelow, Setting
 from numatune.settings.plan import Action, HostInfo, Plan, ProfileInfo, Remembered, Status
 
 HOST = HostInfo("/", "6.18", "x86_64", "0", "0-1", "boot", "print")
@@ -44,8 +44,9 @@ def kernel() -> FakeKernel:
     )
 
 
-def plan_of(kernel: FakeKernel) -> SavedPlan:
-    changes = diff(SETTINGS, observe(SETTINGS, kernel), Options())
+def plan_of(kernel: FakeKernel, *more: Setting) -> SavedPlan:
+    settings = (*SETTINGS, *more)
+    changes = diff(settings, observe(settings, kernel), Options())
     return SavedPlan(Plan((INFO,), HOST, changes), (Part((INFO,), (("p.yaml", "name: p\n"),)),), since=3)
 
 
@@ -78,6 +79,14 @@ def test_a_thing_that_went_or_came_has_moved(kernel: FakeKernel) -> None:
     plan = plan_of(kernel)
     kernel.remove(SWAPPINESS)
     assert "held '60' when the plan was saved, holds nothing now" in moved(kernel, plan)
+
+
+def test_a_folder_that_somebody_made_for_a_file_of_ours_has_moved_nothing(kernel: FakeKernel) -> None:
+    plan = plan_of(kernel, owned_file("/etc/folder/ours", "text\n"))
+    kernel.put("/etc/folder/", "")
+    saved.check(plan, kernel, NOW)
+    kernel.put("/etc/folder/ours", "theirs\n")
+    assert "file:/etc/folder/ours: held nothing when the plan was saved" in moved(kernel, plan)
 
 
 def test_all_that_moved_is_told_at_once(kernel: FakeKernel) -> None:
